@@ -187,7 +187,7 @@ fn carry_out(args: Args) -> anyhow::Result<ExitCode> {
         Command::Doctor(args) => doctor::run(&args, &env),
         Command::Gc(args) => gc::run(&args, &env),
         Command::Service(args) => service::run(&args, &env),
-        Command::Schema => schema::run(),
+        Command::Schema => schema::run(config_args::ConfigFile::Json),
         Command::Completions(args) => completions::run(&args),
         Command::Watch(args) => watch::run(&args, &env),
         Command::Man { folder } => man::run(&folder),

@@ -102,7 +102,7 @@ in
     catchUp = optional (types.either (types.enum [
       "once"
       "skip"
-    ]) interval) "Whether missed runs are made up for, or within which time.";
+    ]) interval) "Whether one beat replaces missed runs, or how late it may start.";
     startDeadline = optional interval "How late a beat may start.";
     overlap = optional (types.enum [
       "skip"

@@ -186,7 +186,7 @@ impl Job {
             tool_timeout: heartbeat.settings.watchdogs.tool.map(|limit| limit.value.as_secs()),
             model: heartbeat.settings.model.as_ref().map(|model| model.value.to_string()),
             requires: heartbeat.settings.requires.0.iter().map(ToString::to_string).collect(),
-            mcp: heartbeat.settings.mcp.clone(),
+            mcp: heartbeat.settings.mcp.value.clone(),
             deny: match &heartbeat.settings.permissions {
                 Permissions::Skip => None,
                 Permissions::Deny(patterns) => Some(patterns.iter().map(ToString::to_string).collect()),

@@ -77,6 +77,10 @@ pub fn rows(heartbeat: &Heartbeat, settings: &Settings) -> Vec<Row> {
     if !heartbeat.settings.requires.0.is_empty() {
         rows.joined("requires", "", &heartbeat.settings.requires.0, heartbeat.settings.required_by_user);
     }
+    let mcp = &heartbeat.settings.mcp;
+    if !mcp.value.is_all() {
+        rows.add("mcp", &mcp.value, mcp.source);
+    }
     if let Some(reserve) = heartbeat.settings.reserve {
         rows.sourced("reserve", reserve);
     }

@@ -19,6 +19,7 @@ use crate::agents::{self, Agent, Sources};
 use anyhow::bail;
 use derun::cli::json::print as print_json;
 use derun::cli::stdout::{stdout, warn};
+use murmur_core::config::problem::Problem;
 use murmur_core::config::quiet::Quiet;
 use murmur_core::config::settings::Settings;
 use murmur_core::naming::{self, Candidate};
@@ -122,7 +123,8 @@ pub(super) fn sources(env: &UserEnv) -> anyhow::Result<Sources> {
     let dir = env.read_data_dir()?;
     let quiet = match Settings::read(&env.settings_dir()?.settings()) {
         Ok(settings) => {
-            settings.quiet_problem().map_or(Ok(()), |problem| warn(problem.line()))?;
+            let wrong = settings.wrong.quiet.iter().flat_map(Problem::all);
+            wrong.map(Hinted::line).try_for_each(warn)?;
             settings.quiet
         }
         Err(error) => {

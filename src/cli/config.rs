@@ -8,7 +8,7 @@ use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
 use murmur_agent::rule_files;
 use murmur_core::config::heartbeat::Cache;
-use murmur_core::config::settings::Settings;
+use murmur_core::config::settings::{Settings, WrongTables};
 use serde_json::json;
 use std::io::Write;
 use std::process::ExitCode;
@@ -20,7 +20,7 @@ pub(super) fn run(command: &ConfigCommand, env: &UserEnv) -> anyhow::Result<Exit
     match command {
         ConfigCommand::Path { json } => path(*json, env),
         ConfigCommand::Check { json } => check(*json, env),
-        ConfigCommand::Schema => schema::run(),
+        ConfigCommand::Schema { file } => schema::run(*file),
     }
 }
 
@@ -47,8 +47,7 @@ fn check(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
     // With settings that aren't readable, every call is denied, which the first of these says.
     let mut problems: Vec<String> = Vec::new();
     problems.extend(rule_files::problems(&dir, &settings).iter().map(Hinted::line));
-    let other = read.iter().flat_map(Settings::problems);
-    problems.extend(other.map(|problem| problem.line()));
+    problems.extend(WrongTables::of(&read).iter().map(Hinted::line));
     let mut count = 0;
     match Cache::new(env.time_zone()).load(&dir.config(), clock::now()) {
         Ok(loaded) => {

@@ -1,14 +1,15 @@
 //! The arguments of `murmur config`.
 
-use clap::{Args as ClapArgs, Subcommand};
+use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
 /// Show and check your configuration files
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
-  murmur config path     show which files murmur reads
-  murmur config check    check them, and every HEARTBEAT.md
-  murmur config schema   print the JSON Schema of config.json")]
+  murmur config path                 show which files murmur reads
+  murmur config check                check them, and every HEARTBEAT.md
+  murmur config schema               print the JSON Schema of config.json
+  murmur config schema config.toml   print that of config.toml")]
 pub(crate) struct Config {
     #[command(subcommand)]
     pub(crate) command: ConfigCommand,
@@ -29,6 +30,21 @@ pub(crate) enum ConfigCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Print the JSON Schema of config.json
-    Schema,
+    /// Print the JSON Schema of a configuration file
+    Schema {
+        /// The file
+        #[arg(value_enum, default_value = "config.json")]
+        file: ConfigFile,
+    },
+}
+
+/// A file with a schema.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum ConfigFile {
+    /// Workspaces and their heartbeats
+    #[value(name = "config.json")]
+    Json,
+    /// Settings for all agents
+    #[value(name = "config.toml")]
+    Toml,
 }

@@ -11,13 +11,14 @@ use murmur_core::config::settings::Settings;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use sys::clock;
+use sys::error::Hinted;
 use sys::text::Shown;
 
 pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.read_data_dir()?;
     let settings = Settings::read(&env.user()?.settings.settings())?;
-    if let Some(problem) = settings.captures_problem() {
-        bail!(problem);
+    if let Some(problem) = &settings.wrong.captures {
+        bail!(problem.failure().after("no capture is removed: "));
     }
     let root = captures::root().ok();
     let captures = root.as_deref().map(|root| (root, settings.captures));

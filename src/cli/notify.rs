@@ -40,7 +40,7 @@ pub(super) fn run(args: &NotifyArgs, env: &UserEnv) -> anyhow::Result<ExitCode> 
 fn settings(env: &UserEnv) -> anyhow::Result<(Notify, PathBuf)> {
     let path = env.settings_dir()?.settings();
     let settings = Settings::read(&path)?;
-    if let Some(problem) = settings.notify_problem() {
+    if let Some(problem) = &settings.wrong.notify {
         bail!(problem.failure());
     }
     let notify = settings.notify;

@@ -24,7 +24,7 @@ use jiff::{SignedDuration, Timestamp};
 use murmur_agent::rule_files;
 use murmur_claude_files::trust::Workspaces;
 use murmur_core::config::heartbeat::{Cache, HeartbeatId};
-use murmur_core::config::settings::Settings;
+use murmur_core::config::settings::{Settings, WrongTables};
 use murmur_core::spending::Ledger;
 use murmur_core::usage_limit::spoken;
 use murmur_host::discover;
@@ -171,8 +171,9 @@ pub(super) async fn from_files(
     let denied: Vec<String> = denied.iter().map(Hinted::line).collect();
     let mut problems = denied.clone();
     let mut known = LastRuns::new();
-    let settings = Settings::read(&env.settings_dir()?.settings()).ok();
-    problems.extend(settings.iter().flat_map(Settings::problems).map(|problem| problem.line()));
+    let settings = Settings::read(&env.settings_dir()?.settings());
+    problems.extend(WrongTables::of(&settings).iter().map(Failure::line));
+    let settings = settings.ok();
     match Cache::new(env.time_zone()).load(&dir.config(), now) {
         Ok(mut loaded) => {
             approved::mark(dir, &mut loaded.heartbeats, now);

@@ -24,7 +24,6 @@ use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
 use murmur_core::id::{BeatId, SessionId};
 use murmur_core::permit::request::RequestId;
 use murmur_store::failures::Streaks;
-use murmur_store::journal::entry::JournalEntry;
 use murmur_store::limits::Limits;
 use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroU32;
@@ -59,8 +58,6 @@ pub struct Heartbeats {
     replaced: HashMap<BeatId, Timestamp>,
     /// What to log about runs that were dropped.
     dropped: Vec<String>,
-    /// Journal lines to write.
-    reports: Vec<JournalEntry>,
     /// Whether any heartbeat has options.
     have_options: bool,
     max_concurrent: usize,

@@ -73,7 +73,7 @@ impl NotifierProcess {
             return Ok(());
         }
         let settings = Settings::read(&self.settings).ok();
-        let Some(settings) = settings.filter(|settings| settings.notify_problem().is_none()) else {
+        let Some(settings) = settings.filter(|settings| settings.wrong.notify.is_none()) else {
             return Ok(());
         };
         self.stamp = stamp;

@@ -10,7 +10,7 @@ use super::stuck::{self, StuckAgents};
 use crate::agents::{self, Agent, Sources};
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::quiet::Quiet;
-use murmur_core::config::settings::Settings;
+use murmur_core::config::settings::{Settings, SettingsError, WrongTables};
 use murmur_host::discover;
 use murmur_store::journal::entry::JournalEntry;
 use murmur_store::journal::read::{Backward, Entries};
@@ -18,7 +18,7 @@ use murmur_store::pulse::folder;
 use murmur_store::pulse::health::Health;
 use std::collections::BTreeSet;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use sys::error::{Failure, Hinted};
 use sys::paths::DataDir;
 use sys::watch::{Changes, Watch, WatchedFolder};
@@ -102,7 +102,7 @@ impl StuckMonitor {
         let (reported, due) = (StuckAgents::new(), Timestamp::UNIX_EPOCH);
         let folder = paths.dir.pulses();
         // An invalid config.toml is reported at the daemon's start.
-        let problems = settings(&paths.settings).err().iter().map(Failure::line).collect();
+        let problems = unreadable(&Settings::read(&paths.settings));
         let is_there = atomic::create_private_subfolder(&folder).is_ok();
         let pulses = is_there.then(|| Watch::new([WatchedFolder::new(&folder, &[])]).ok()).flatten();
         Self {
@@ -235,22 +235,22 @@ impl StuckMonitor {
     }
 }
 
-/// The user's settings, or why they are unknown.
-fn settings(path: &Path) -> Result<Settings, Failure> {
-    Settings::read(path)
-        .map_err(|error| Failure::new(format!("{}; until then the defaults apply", error.line())))
+/// Why the user's settings are unknown.
+fn unreadable(settings: &Result<Settings, SettingsError>) -> Vec<String> {
+    let mistakes = settings.as_ref().err().map(SettingsError::all).unwrap_or_default();
+    mistakes.iter().map(|mistake| format!("{}; until then the defaults apply", mistake.line())).collect()
 }
 
 fn scan(paths: MonitorPaths, known: &StuckAgents, waiting: BTreeSet<String>, collects: bool) -> Scan {
     let MonitorPaths { dir, claude, captures, settings: path } = paths;
-    let mut problems = Vec::new();
-    let settings = settings(&path).map_err(|problem| problems.push(problem.line())).ok();
-    problems.extend(settings.iter().flat_map(Settings::problems).map(|problem| problem.line()));
-    let quiet = settings.as_ref().map_or_else(Quiet::default, |settings| settings.quiet);
+    let read = Settings::read(&path);
+    let mut problems = unreadable(&read);
+    problems.extend(WrongTables::of(&read).iter().map(Failure::line));
+    let quiet = read.as_ref().map_or_else(|_| Quiet::default(), |settings| settings.quiet);
     // First, so that ended agents are not reported as stuck.
     let collected = collects.then(|| {
         // With invalid settings, no capture is removed: it could be one to keep.
-        let limits = settings.as_ref().map(|settings| settings.captures);
+        let limits = read.as_ref().ok().map(|settings| settings.captures);
         let captures = captures.as_deref().zip(limits);
         gc::collect(&Scope { dir: &dir, captures, is_dry_run: false }, clock::now())
     });
@@ -309,7 +309,7 @@ fn without_reported(mut lines: Vec<JournalEntry>, dir: &DataDir) -> io::Result<V
 mod tests {
     use super::*;
 
-    fn stuck_monitor(folder: &Path) -> StuckMonitor {
+    fn stuck_monitor(folder: &std::path::Path) -> StuckMonitor {
         let dir = DataDir::find(Some(folder), None, None).unwrap();
         StuckMonitor::new(MonitorPaths {
             settings: dir.root().join("config/config.toml"),

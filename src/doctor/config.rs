@@ -9,7 +9,8 @@ use crate::daemon::broker::model;
 use murmur_core::config::approval::{ApprovalSettings, Checker};
 use murmur_core::config::file::FileError;
 use murmur_core::config::heartbeat::Resolved;
-use murmur_core::config::settings::Settings;
+use murmur_core::config::problem::Problem;
+use murmur_core::config::settings::{Settings, SettingsError, WrongTables};
 use murmur_core::permit::rules::Rules;
 use std::path::Path;
 use sys::{clock, file};
@@ -58,15 +59,22 @@ pub(super) fn heartbeats(environment: &Environment, config: &Result<Resolved, Fi
 }
 
 /// Checks config.toml, and its model if one is used.
-pub(super) fn settings(environment: &Environment, config: Option<&Resolved>) -> Finding {
+pub(super) fn settings(environment: &Environment, config: Option<&Resolved>) -> Vec<Finding> {
     let (check, path) = (Check::SETTINGS, environment.user.settings.settings());
-    let settings = match Settings::read(&path) {
-        Ok(settings) => settings,
-        Err(error) => return check.failed(&error).after("every call is denied: "),
-    };
-    if let Some(problem) = settings.problems().first() {
-        return check.failed(problem);
+    let read = Settings::read(&path);
+    let denying = read.as_ref().err().map(SettingsError::all).unwrap_or_default();
+    let denying = denying.iter().map(|mistake| check.failed(mistake).after("every call is denied: "));
+    let others = WrongTables::of(&read);
+    let mistakes: Vec<Finding> = denying.chain(others.iter().map(|mistake| check.failed(mistake))).collect();
+    match read {
+        Ok(settings) if mistakes.is_empty() => vec![model(environment, &settings, config)],
+        _ => mistakes,
     }
+}
+
+/// Checks the model of a valid config.toml.
+fn model(environment: &Environment, settings: &Settings, config: Option<&Resolved>) -> Finding {
+    let (check, path) = (Check::SETTINGS, environment.user.settings.settings());
     let asks_a_model = |asking: &ApprovalSettings| asking.checker == Some(Checker::Llm);
     let heartbeats = config.into_iter().flat_map(|config| &config.heartbeats);
     let mut askings =
@@ -87,13 +95,13 @@ pub(super) fn settings(environment: &Environment, config: Option<&Resolved>) -> 
 }
 
 /// Checks permissions.toml, the user's and every project's.
-pub(super) fn rules(environment: &Environment) -> Finding {
+pub(super) fn rules(environment: &Environment) -> Vec<Finding> {
     let check = Check::RULES;
     let mut count = 0;
     let global = environment.user.settings.rules();
     let projects = std::fs::read_dir(environment.dir.projects()).into_iter().flatten().flatten();
     let projects = projects.map(|entry| entry.path().join("permissions.toml"));
-    let mut there = Vec::new();
+    let (mut there, mut wrong) = (Vec::new(), Vec::new());
     for path in std::iter::once(global.clone()).chain(projects) {
         match read_rules(check, &path) {
             Ok(None) => {}
@@ -101,19 +109,24 @@ pub(super) fn rules(environment: &Environment) -> Finding {
                 count += rules;
                 there.push(path.display().to_string());
             }
-            Err(finding) => return finding.after("calls are denied: "),
+            Err(findings) => {
+                wrong.extend(findings.into_iter().map(|finding| finding.after("calls are denied: ")));
+            }
         }
+    }
+    if !wrong.is_empty() {
+        return wrong;
     }
     if let Some(path) = there.iter().find(|path| is_by_name(Path::new(path))) {
         let found = format!("{path} applies to every project of that name");
-        return check.warn(found, Hint::RULES_BY_NAME);
+        return vec![check.warn(found, Hint::RULES_BY_NAME)];
     }
     let files = if there.is_empty() {
         format!("; {} does not exist", global.display())
     } else {
         format!(" in {}", there.join(", "))
     };
-    check.ok(format!("{}{files}", counted(count, "rule")))
+    vec![check.ok(format!("{}{files}", counted(count, "rule")))]
 }
 
 /// Whether it has the rules for all projects of a name, as in old versions.
@@ -124,10 +137,12 @@ fn is_by_name(path: &Path) -> bool {
 }
 
 /// The number of rules; `None` if there is no file.
-fn read_rules(check: Check, path: &Path) -> Result<Option<usize>, Finding> {
+fn read_rules(check: Check, path: &Path) -> Result<Option<usize>, Vec<Finding>> {
     let bytes = file::read_regular(path).map_err(|error| {
-        check.fail(format!("cannot read {}: {error}", path.display()), Hint::OWNER_AND_MODE)
+        vec![check.fail(format!("cannot read {}: {error}", path.display()), Hint::OWNER_AND_MODE)]
     })?;
     let Some(bytes) = bytes else { return Ok(None) };
-    Rules::parse(&bytes, path).map(|rules| Some(rules.iter().len())).map_err(|problem| check.failed(&problem))
+    let rules = Rules::parse(&bytes, path);
+    let failed = |problem: Problem| problem.all().map(|problem| check.failed(problem)).collect();
+    rules.map(|rules| Some(rules.iter().len())).map_err(failed)
 }

@@ -43,7 +43,8 @@ pub(super) fn examine(environment: &Environment, read: &Result<Resolved, FileErr
             }
         }
     }
-    findings.extend([config::settings(environment, read.as_ref().ok()), config::rules(environment)]);
+    findings.extend(config::settings(environment, read.as_ref().ok()));
+    findings.extend(config::rules(environment));
     findings
 }
 

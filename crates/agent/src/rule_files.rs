@@ -112,10 +112,10 @@ pub fn check(dir: &DataDir, settings: &SettingsDir, project: &Project) -> Result
 /// The problems because of which every call is denied: a config.toml or rules that are not readable.
 #[must_use]
 pub fn problems(dir: &DataDir, settings: &SettingsDir) -> Vec<Failure> {
-    let own = Settings::read(&settings.settings()).err().map(|error| error.failure());
-    let rules = read_one(&settings.rules()).err().map(|problem| problem.failure());
-    let all = own.into_iter().chain(rules).map(|failure| failure.after("every call is denied: "));
-    all.chain(of_projects(dir)).collect()
+    let own = Settings::read(&settings.settings()).err().map(|error| error.all());
+    let rules = read_one(&settings.rules()).err().map(|problem| problem.failures());
+    let all = own.into_iter().chain(rules).flatten();
+    all.map(|failure| failure.after("every call is denied: ")).chain(of_projects(dir)).collect()
 }
 
 /// The problems with the rules of projects, sorted by name.
@@ -123,10 +123,12 @@ fn of_projects(dir: &DataDir) -> Vec<Failure> {
     let folders = std::fs::read_dir(dir.projects()).into_iter().flatten().flatten();
     let mut names: Vec<_> = folders.map(|entry| entry.file_name()).collect();
     names.sort();
-    let broken = names.iter().filter_map(|name| {
+    let broken = names.iter().flat_map(|name| {
         let name = name.to_string_lossy();
-        let problem = read_one(&dir.projects().join(&*name).join("permissions.toml")).err()?;
-        Some(problem.failure().after(format_args!("every call in project {name} is denied: ")))
+        let problem = read_one(&dir.projects().join(&*name).join("permissions.toml")).err();
+        let failures = problem.map(|problem| problem.failures()).unwrap_or_default();
+        let denied = format!("every call in project {name} is denied: ");
+        failures.into_iter().map(move |failure| failure.after(&denied))
     });
     broken.collect()
 }

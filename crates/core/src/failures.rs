@@ -23,6 +23,9 @@ pub fn is_retryable(status: Option<u64>) -> bool {
     status.is_none_or(|status| matches!(status, 408 | 429 | 500..=599))
 }
 
+/// How many beats in a row must be replaced to be reported.
+pub const MANY_REPLACED: u32 = 3;
+
 /// The failures of a heartbeat since its last success.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -40,6 +43,14 @@ pub struct Streak {
     /// Whether it was reported that the heartbeat runs less often.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reported: bool,
+    /// How many of its last beats in a row were ended for the next one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub replaced: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// How a beat ended.
@@ -52,6 +63,8 @@ pub enum BeatEnd {
         /// Whether the API was overloaded or unreachable.
         retryable: bool,
     },
+    /// It was ended for the next one.
+    Replaced,
     /// Neither: it was stopped or skipped, or a usage limit ended it.
     Neither,
 }
@@ -69,6 +82,19 @@ pub fn after(
         BeatEnd::Neither => {
             return before.map(|streak| Streak { retries: 0, retry_at: None, ..streak.clone() });
         }
+        BeatEnd::Replaced => {
+            let none = || Streak {
+                failures: 0,
+                retries: 0,
+                started_at,
+                retry_at: None,
+                reported: false,
+                replaced: 0,
+            };
+            let streak = before.cloned().unwrap_or_else(none);
+            let replaced = streak.replaced.saturating_add(1);
+            return Some(Streak { retries: 0, retry_at: None, replaced, ..streak });
+        }
         BeatEnd::Failure { retryable } => retryable,
     };
     let (failures, retries, reported) =
@@ -78,7 +104,7 @@ pub fn after(
     let retry = options.retry.map(|retry| retry.value).filter(|retry| may_retry && retries < retry.max.get());
     let retry_at = retry.and_then(|retry| ended_at.checked_add(backoff(retry, retries)).ok());
     let retries = if retry_at.is_some() { retries + 1 } else { 0 };
-    Some(Streak { failures, retries, started_at, retry_at, reported })
+    Some(Streak { failures, retries, started_at, retry_at, reported, replaced: 0 })
 }
 
 /// How long to wait for a retry after `retries` others.

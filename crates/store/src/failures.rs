@@ -55,7 +55,8 @@ pub fn forget(dir: &DataDir, ids: Option<&[HeartbeatId]>) -> io::Result<BTreeMap
         let (chosen, others): (Streaks, Streaks) =
             std::mem::take(streaks).into_iter().partition(|(id, _)| is_chosen(id));
         *streaks = others;
-        had = chosen.into_iter().map(|(id, streak)| (id, streak.failures)).collect();
+        let failed = chosen.into_iter().filter(|(_, streak)| streak.failures > 0);
+        had = failed.map(|(id, streak)| (id, streak.failures)).collect();
     })?;
     Ok(had)
 }
@@ -78,6 +79,7 @@ mod tests {
             started_at: "2026-02-03T10:00:00Z".parse().unwrap(),
             retry_at: None,
             reported: false,
+            replaced: 0,
         }
     }
 

@@ -236,8 +236,9 @@ fn spec(
     };
     let hook = HookProgram::find().context("cannot find murmur's hook")?;
     check_extra_args(&args.args)?;
-    let mcp =
-        heartbeat_at(&worktree, env)?.map(|heartbeat| heartbeat.settings.mcp.clone()).unwrap_or_default();
+    let mcp = heartbeat_at(&worktree, env)?
+        .map(|heartbeat| heartbeat.settings.mcp.value.clone())
+        .unwrap_or_default();
     let start = trust::start(dir, &user.home, &agent_id, &worktree, &mcp)?;
     if let Some(untrusted) = start.trust_state.failure(&worktree, &args.backend) {
         let _full = writeln!(io::stderr(), "{} warning: {}", clock::rfc3339(clock::now()), untrusted.line());

@@ -58,8 +58,6 @@ pub struct ScheduledHeartbeat {
     pub(super) seen: bool,
     /// Its runs that were dropped.
     pub(super) dropped: Option<DroppedRuns>,
-    /// How many of its beats in a row were ended for the next one.
-    pub(super) replaced_in_a_row: u32,
     /// When files last changed that start it; `None` if not since it last started.
     pub(super) changed: Option<FileChanges>,
     /// The changes that started its last beat.
@@ -86,7 +84,6 @@ impl ScheduledHeartbeat {
             opens: None,
             seen: false,
             dropped: None,
-            replaced_in_a_row: 0,
             changed: None,
             started_by: None,
             left_alone: None,

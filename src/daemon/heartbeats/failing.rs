@@ -16,7 +16,7 @@ pub struct StreakChange {
     pub id: HeartbeatId,
     /// Its failures now; `None` if there are none.
     pub streak: Option<Streak>,
-    /// The journal line that reports that it keeps failing.
+    /// The journal line that reports that it keeps failing, or that its beats are always replaced.
     pub report: Option<JournalEntry>,
 }
 
@@ -48,9 +48,6 @@ impl Heartbeats {
     /// Records the end of a beat; `None` if that changes nothing.
     pub fn beat_ended(&mut self, line: &JournalLine, now: Timestamp) -> Option<StreakChange> {
         let place = self.place(&line.workspace, line.name.as_deref())?;
-        if line.end != BeatEnd::Neither {
-            self.entries[place].replaced_in_a_row = 0;
-        }
         let entry = &self.entries[place];
         let (before, id) = (&entry.streak, entry.heartbeat.id.clone());
         let times = (line.started?, line.ended?);
@@ -66,6 +63,11 @@ impl Heartbeats {
         {
             streak.reported = true;
             report = Some(entry.report(line, streak, now));
+        }
+        if let (BeatEnd::Replaced, Some(failures::MANY_REPLACED)) =
+            (line.end, streak.as_ref().map(|streak| streak.replaced))
+        {
+            report = Some(notice::always_replaced(&entry.heartbeat, failures::MANY_REPLACED, now));
         }
         match &streak {
             Some(streak) => self.streaks.insert(id.as_str().to_owned(), streak.clone()),

@@ -1,20 +1,15 @@
 //! Due heartbeats that may not start now: outside active hours, too late, or while their last beat runs.
 
 use super::{DroppedRuns, Heartbeats, Running, ScheduledHeartbeat};
-use crate::outcome::notice;
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::schedule_options::Overlap;
 use murmur_core::id::BeatId;
 use murmur_core::schedule;
 use murmur_core::schedule::timely::{self, StartDecision};
-use murmur_store::journal::entry::JournalEntry;
 use sys::clock::rfc3339;
 
 /// How long to wait until a beat is told again to end for the next run: a process that was still starting has missed the signal.
 const TELL_AGAIN: SignedDuration = SignedDuration::from_secs(5);
-
-/// How many beats in a row must be replaced to be reported.
-const MANY_REPLACED: u32 = 3;
 
 impl Heartbeats {
     /// Decides on every due heartbeat whose options may keep it from starting now.
@@ -45,20 +40,9 @@ impl Heartbeats {
         self.settle(now);
         let due = self.overlapping().filter(|(at, overlap, _)| *overlap == Overlap::Replace && *at <= now);
         let beats: Vec<BeatId> = due.map(|(.., running)| running.beat.clone()).collect();
-        for beat in beats.iter().filter(|beat| !self.replaced.contains_key(*beat)) {
-            let running = self.running.all().iter().find(|running| running.beat == *beat);
-            let place = running.and_then(|running| self.place(&running.workspace, running.name.as_deref()));
-            let entry = place.and_then(|place| self.entries.get_mut(place));
-            self.reports.extend(entry.and_then(|entry| entry.replaced_again(now)));
-        }
         self.replaced.retain(|beat, _| self.running.all().iter().any(|running| running.beat == *beat));
         self.replaced.extend(beats.iter().map(|beat| (beat.clone(), now)));
         beats
-    }
-
-    /// Takes the journal lines to write about heartbeats whose beats are always replaced.
-    pub fn take_reports(&mut self) -> Vec<JournalEntry> {
-        std::mem::take(&mut self.reports)
     }
 
     /// When to act on a heartbeat that is due while its last beat runs, if `overlap` says to.
@@ -88,13 +72,6 @@ impl Heartbeats {
 impl ScheduledHeartbeat {
     fn overlap(&self) -> Option<Overlap> {
         Some(self.heartbeat.settings.options.as_ref()?.overlap?.value)
-    }
-
-    /// One more beat is replaced before it has ended by itself. Returns the line that reports this, once.
-    fn replaced_again(&mut self, now: Timestamp) -> Option<JournalEntry> {
-        self.replaced_in_a_row = self.replaced_in_a_row.saturating_add(1);
-        (self.replaced_in_a_row == MANY_REPLACED)
-            .then(|| notice::always_replaced(&self.heartbeat, self.replaced_in_a_row, now))
     }
 
     /// When it runs next, as its schedule and options say.

@@ -18,9 +18,8 @@ fn end_of(entry: &JournalEntry) -> BeatEnd {
     use outcome::OutcomeKind::{Attention, Error, Limited, Ok, Skipped};
     match entry.outcome {
         Ok | Attention => BeatEnd::Success,
-        Error if !entry.is_stopped() && entry.early_end != Some(outcome::EarlyEnd::Replaced) => {
-            BeatEnd::Failure { retryable: entry.retryable }
-        }
+        Error if entry.early_end == Some(outcome::EarlyEnd::Replaced) => BeatEnd::Replaced,
+        Error if !entry.is_stopped() => BeatEnd::Failure { retryable: entry.retryable },
         // Without a hold, nothing else would make its heartbeat wait.
         Limited if entry.limit.as_ref().is_some_and(|limit| limit.hold_until.is_none()) => {
             BeatEnd::Failure { retryable: false }
@@ -117,7 +116,7 @@ mod tests {
             (OutcomeKind::Error, None, failure),
             (OutcomeKind::Error, Some(EarlyEnd::TimedOut), failure),
             (OutcomeKind::Error, Some(EarlyEnd::Stopped), BeatEnd::Neither),
-            (OutcomeKind::Error, Some(EarlyEnd::Replaced), BeatEnd::Neither),
+            (OutcomeKind::Error, Some(EarlyEnd::Replaced), BeatEnd::Replaced),
             (OutcomeKind::Skipped, None, BeatEnd::Neither),
         ] {
             assert_eq!(end(outcome, early_end), expected, "{outcome} {early_end:?}");

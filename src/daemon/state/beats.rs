@@ -22,17 +22,12 @@ impl State {
         }
         // An unread line may end a resumed beat, so nothing is resumed before that.
         let new_id = self.new_id;
-        let replaced: Vec<Effect> =
-            self.heartbeats.replace(now).into_iter().map(Effect::ReplaceBeat).collect();
+        let replaced = self.heartbeats.replace(now).into_iter().map(Effect::ReplaceBeat);
+        let replaced: Vec<Effect> = replaced.collect();
         let due = self.heartbeats.start_due(now, !self.unread, AT_ONCE, || new_id(now));
         let dropped = self.heartbeats.take_dropped().into_iter().map(Effect::Log);
-        let reports = self.heartbeats.take_reports().into_iter().map(|line| Effect::Report(Box::new(line)));
-        let reports: Vec<Effect> = reports.collect();
-        dropped
-            .chain(replaced)
-            .chain(reports)
-            .chain(due.into_iter().flat_map(|start| self.begin(start, false)))
-            .collect()
+        let started = due.into_iter().flat_map(|start| self.begin(start, false));
+        dropped.chain(replaced).chain(started).collect()
     }
 
     fn begin(&mut self, start: Start, requested: bool) -> [Effect; 2] {

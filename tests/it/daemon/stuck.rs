@@ -126,7 +126,7 @@ fn an_invalid_config_toml_is_reported_once_and_the_defaults_apply() {
     pulse(&env, "site-1", env.root(), 20 * MINUTE, 0, RUNNING);
     pulse(&env, "site-2", env.root(), STUCK, 0, RUNNING);
     let daemon = env.daemon();
-    assert_snapshot!(daemon.says("do not increase"), @r#"[TIME] the default times apply: [ENV]/data/config/config.toml: the times in "quiet" do not increase; make "stale" shorter than "warning", and "warning" shorter than "stuck""#);
+    assert_snapshot!(daemon.says("do not increase"), @r#"[TIME] the default times apply: [ENV]/data/config/config.toml:4:9: "stuck": the times in "quiet" do not increase; make "stale" shorter than "warning", and "warning" shorter than "stuck""#);
     assert_eq!(who(&env.wait_for_journal(1)), ["site-2"]);
     daemon.signal(rustix::process::Signal::TERM);
     let (ended, said) = daemon.ended();

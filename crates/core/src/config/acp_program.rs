@@ -4,6 +4,7 @@ use super::backend::{Backend, Command};
 use super::checked::Check;
 use super::problem::Problem;
 use super::toml_text;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -100,14 +101,30 @@ pub struct AcpProgram {
 }
 
 /// The table's keys.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table such as [acp.NAME]")]
 pub(super) struct AcpKeys {
+    /// The program: a name on PATH, or an absolute path. Default: that of the built-in agent of this name.
+    #[schemars(with = "Option<String>")]
     command: Option<Spanned<String>>,
+    /// Its arguments.
+    #[schemars(with = "Option<Vec<String>>")]
     args: Option<Spanned<Vec<String>>>,
+    /// Variables to add to its environment.
     #[serde(default)]
     env: BTreeMap<String, String>,
+    /// What murmur does for it: read and write files ("fs"), and run commands ("terminal"). Default: nothing.
+    #[schemars(with = "Option<Vec<Offer>>")]
     offer: Option<Spanned<toml::Value>>,
+}
+
+/// The elements of `offer`, for the schema.
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[expect(dead_code, reason = "only its shape is used")]
+enum Offer {
+    Fs,
+    Terminal,
 }
 
 impl AcpProgram {
@@ -130,7 +147,7 @@ pub(super) fn checked(
     let checked = |(name, table): (String, Spanned<AcpKeys>)| {
         let start = table.span().start;
         let AcpKeys { command, args, env, offer } = table.into_inner();
-        let wrong = |start, wrong| Err(toml_text::problem_at(bytes, file, start, wrong));
+        let wrong = |start, wrong| Err(toml_text::problem_in(bytes, file, start, wrong));
         if format!("acp:{name}").parse::<Backend>().is_err() {
             return wrong(start, failure!("{name:?} can't name an agent"; "use letters, digits, - and _"));
         }

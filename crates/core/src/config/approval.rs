@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer};
 use serde::{Deserialize as DeriveDeserialize, Serialize};
 
-use super::checked::{Check, strictly};
+use super::checked::{Check, short, strictly};
 use super::interval::Interval;
 use super::limit::{Notices, Source, Sourced};
 
@@ -180,10 +180,9 @@ impl<T: Choice> Check for Word<T> {
 
     fn check(text: String) -> Result<Self, Failure> {
         let found = T::WORDS.iter().find(|(word, _)| *word == text);
-        let shown: String = text.chars().take(40).collect();
         found
             .map(|(_, value)| Self(*value))
-            .ok_or_else(|| failure!("{shown:?} is not known"; "{}", T::ACCEPTED))
+            .ok_or_else(|| failure!("{:?} is not known", short(&text); "{}", T::ACCEPTED))
     }
 }
 

@@ -20,7 +20,7 @@ use sys::error::{Failure, Hinted};
 use sys::failure;
 
 use super::acp_program::Offers;
-use super::checked::{Check, Texts};
+use super::checked::{Check, Texts, short};
 use serde::{Deserialize, Serialize};
 
 /// A kind of agent.
@@ -250,7 +250,7 @@ impl FromStr for Backend {
         }
         match text.strip_prefix(acp::DESCRIPTION.name).and_then(|rest| rest.strip_prefix(':')) {
             Some(name) if acp::is_name(name) => Ok(Self::Acp(name.into())),
-            _ => Err(UnknownBackend(text.to_owned())),
+            _ => Err(UnknownBackend(short(text))),
         }
     }
 }
@@ -295,9 +295,19 @@ impl JsonSchema for Backends {
         "Agents".into()
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let name = json_schema!({ "type": "string", "pattern": "^(claude|claude-code|codex|acp:[A-Za-z0-9][A-Za-z0-9_-]*)$" });
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let name = Backend::json_schema(generator);
         json_schema!({ "anyOf": [name, { "type": "array", "items": name, "minItems": 1 }] })
+    }
+}
+
+impl JsonSchema for Backend {
+    fn schema_name() -> Cow<'static, str> {
+        "Agent".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^(claude|claude-code|codex|acp:[A-Za-z0-9][A-Za-z0-9_-]*)$" })
     }
 }
 

@@ -1,6 +1,6 @@
 //! `maxBudgetUsd` and `budget`: how much beats may cost.
 
-use super::checked::{Check, strictly};
+use super::checked::{Check, short, strictly};
 use crate::usage::Money;
 use jiff::tz::TimeZone;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -242,10 +242,6 @@ impl<'de> Deserialize<'de> for Written {
         }
         deserializer.deserialize_any(Either)
     }
-}
-
-fn short(text: &str) -> String {
-    text.chars().take(40).collect()
 }
 
 impl<'de> Deserialize<'de> for Budget {

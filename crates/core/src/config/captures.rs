@@ -5,6 +5,7 @@ use super::interval::Interval;
 use super::problem::Problem;
 use super::size::Size;
 use super::toml_text;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use sys::error::Failure;
@@ -46,7 +47,7 @@ impl Captures {
     ///
     /// No decision about a call depends on it, so a wrong one is reported, and only keeps all captures.
     pub(super) fn read(text: &[u8], path: &Path) -> (Self, Option<Problem>) {
-        match Self::parse(text, path) {
+        match toml_text::every(text, path, Self::parse) {
             Ok(captures) => (captures, None),
             Err(problem) => (Self::keeping_all(), Some(problem)),
         }
@@ -74,12 +75,20 @@ struct Table {
 }
 
 /// The table as written.
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case", expecting = "a table such as [captures]")]
-struct Keys {
+pub(super) struct Keys {
+    /// How long captures of beats are kept. Each heartbeat's newest always is. Default: 14d.
+    #[schemars(with = "Option<Interval>")]
     keep: Option<Spanned<<Interval as Check>::Raw>>,
+    /// How long those of failed beats are kept. Default: 90d.
+    #[schemars(with = "Option<Interval>")]
     keep_failed: Option<Spanned<<Interval as Check>::Raw>>,
+    /// How large all captures of beats together may become. Default: 2GiB.
+    #[schemars(with = "Option<Size>")]
     max: Option<Spanned<<AtLeast as Check>::Raw>>,
+    /// How large one may become; a larger one keeps only its beginning and end. Default: 64MiB.
+    #[schemars(with = "Option<Size>")]
     max_per_run: Option<Spanned<<AtLeast as Check>::Raw>>,
 }
 

@@ -3,7 +3,8 @@
 //! serde's errors are only text. Types with rules of their own report violations as values instead, which keeps the hint
 //! separate from the error; the file's reader adds the position.
 
-use serde::de::{Deserialize, DeserializeOwned, Deserializer};
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, SeqAccess, Visitor};
+use std::fmt;
 use sys::error::Failure;
 
 /// A type with rules of its own.
@@ -33,6 +34,37 @@ impl Texts {
             Self::List(texts) => texts,
         }
     }
+}
+
+/// A list of texts. Unlike for a `Vec`, in YAML, no value is not an empty list.
+#[derive(Debug)]
+pub(super) struct List(pub(super) Vec<String>);
+
+impl<'de> Deserialize<'de> for List {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Elements;
+        impl<'de> Visitor<'de> for Elements {
+            type Value = List;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("a list")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<List, A::Error> {
+                let mut list = Vec::new();
+                while let Some(text) = elements.next_element()? {
+                    list.push(text);
+                }
+                Ok(List(list))
+            }
+        }
+        deserializer.deserialize_any(Elements)
+    }
+}
+
+/// The beginning of a value, for messages.
+pub(super) fn short(text: &str) -> String {
+    text.chars().take(40).collect()
 }
 
 /// Reads a value where hints are not needed: a violated rule becomes an ordinary serde error.

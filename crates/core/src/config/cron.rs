@@ -161,5 +161,5 @@ impl Crons {
 
 /// Returns the zone with an IANA name.
 pub fn zone_of(name: &str) -> Result<TimeZone, CronError> {
-    sys::clock::named_zone(name).ok_or_else(|| CronError::Zone { zone: name.into() })
+    sys::clock::named_zone(name).ok_or_else(|| CronError::Zone { zone: super::checked::short(name).into() })
 }

@@ -1,6 +1,6 @@
 //! `except`: dates on which a heartbeat does not start.
 
-use super::checked::{Check, strictly};
+use super::checked::{Check, List, short, strictly};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -106,12 +106,11 @@ impl fmt::Display for Except {
 }
 
 impl Check for Except {
-    type Raw = Vec<String>;
+    type Raw = List;
 
-    fn check(texts: Vec<String>) -> Result<Self, Failure> {
+    fn check(List(texts): List) -> Result<Self, Failure> {
         let dates = texts.iter().map(|text| {
-            let short: String = text.chars().take(40).collect();
-            Dates::parse(text).ok_or_else(|| failure!("{short:?} is not a date").hint(Self::ACCEPTED))
+            Dates::parse(text).ok_or_else(|| failure!("{:?} is not a date", short(text)).hint(Self::ACCEPTED))
         });
         dates.collect::<Result<Box<[Dates]>, Failure>>().map(|dates| Self { dates, zone: None })
     }

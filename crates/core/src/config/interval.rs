@@ -2,7 +2,7 @@
 //!
 //! Parses text into whole seconds, never 0 and never so large that arithmetic overflows.
 
-use super::checked::{Check, strictly};
+use super::checked::{Check, short, strictly};
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
@@ -91,7 +91,7 @@ impl FromStr for Interval {
     type Err = IntervalError;
 
     fn from_str(text: &str) -> Result<Self, IntervalError> {
-        let found = || text.chars().take(40).collect::<String>();
+        let found = || short(text);
         if !has_shape(text) {
             return Err(IntervalError::Shape { text: found() });
         }

@@ -1,10 +1,12 @@
 //! `mcp`: the MCP servers that a heartbeat's agent may use.
 
-use super::checked::{Check, Texts, strictly};
+use super::checked::{Check, Texts, short, strictly};
 use super::file::is_word;
+use super::limit::Sourced;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer};
 use std::borrow::Cow;
+use std::fmt;
 use sys::error::Failure;
 use sys::failure;
 
@@ -50,6 +52,28 @@ impl Mcp {
         };
         Self { project_only: self.project_only || other.project_only, names }
     }
+
+    /// These servers of config.json, or those that a HEARTBEAT.md allows too, and which file says so.
+    #[must_use]
+    pub fn sourced(&self, front: Option<&Self>) -> Sourced<Self> {
+        match front.map(|front| self.narrowed(front)).filter(|narrower| narrower != self) {
+            Some(narrower) => Sourced::front(narrower),
+            None if self.is_all() => Sourced::default(self.clone()),
+            None => Sourced::user(self.clone()),
+        }
+    }
+}
+
+impl fmt::Display for Mcp {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.project_only, self.names.as_deref()) {
+            (false, None) => out.write_str("all"),
+            (_, Some([])) => out.write_str("none"),
+            (true, None) => out.write_str("project"),
+            (false, Some(names)) => out.write_str(&names.join(", ")),
+            (true, Some(names)) => write!(out, "{} of project", names.join(", ")),
+        }
+    }
 }
 
 impl Check for Mcp {
@@ -60,9 +84,9 @@ impl Check for Mcp {
         match written {
             Texts::One(word) if word == "none" => names(Vec::new()),
             Texts::One(word) if word == "project" => Ok(Self { project_only: true, names: None }),
-            Texts::One(word) => Err(failure!("{word:?} is not known"; "{}", Self::ACCEPTED)),
+            Texts::One(word) => Err(failure!("{:?} is not known", short(&word); "{}", Self::ACCEPTED)),
             Texts::List(found) => match found.iter().find(|name| !is_word(name)) {
-                Some(name) => Err(failure!("{name:?} is not a name"; "{}", Self::ACCEPTED)),
+                Some(name) => Err(failure!("{:?} is not a name", short(name); "{}", Self::ACCEPTED)),
                 None => names(found),
             },
         }
@@ -129,5 +153,22 @@ mod tests {
         assert_eq!(ab.narrowed(&of("[\"b\",\"c\"]")), of("[\"b\"]"));
         assert_eq!(Mcp::default().narrowed(&ab), ab);
         assert!(Mcp::default().narrowed(&Mcp::default()).is_all());
+    }
+
+    #[test]
+    fn it_is_shown_with_the_file_that_decides() {
+        let mcp = |json| read(json).unwrap();
+        let all = Mcp::default();
+        for (user, front, shown) in [
+            (all.clone(), None, "all (default)"),
+            (mcp("[\"a\",\"b\"]"), None, "a, b (config.json)"),
+            (mcp("[\"a\",\"b\"]"), Some(mcp("[\"b\",\"c\"]")), "b (HEARTBEAT.md)"),
+            (mcp("[\"a\"]"), Some(mcp("\"project\"")), "a of project (HEARTBEAT.md)"),
+            (mcp("\"none\""), Some(mcp("[\"b\"]")), "none (config.json)"),
+            (all, Some(mcp("\"project\"")), "project (HEARTBEAT.md)"),
+        ] {
+            let Sourced { value, source } = user.sourced(front.as_ref());
+            assert_eq!(format!("{value} ({source})"), shown);
+        }
     }
 }

@@ -3,7 +3,7 @@
 mod channel;
 
 use super::active_hours::ActiveHours;
-use super::checked::Check;
+use super::checked::{Check, short};
 use super::interval::Interval;
 use super::problem::Problem;
 use super::toml_text;
@@ -12,6 +12,7 @@ pub use channel::{Address, Channel, Destination, Format, Token};
 use jiff::Timestamp;
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -121,6 +122,17 @@ impl Default for Notify {
 }
 
 impl Notify {
+    /// Reads the table in config.toml's `text`; `path` is for messages.
+    pub(super) fn read(text: &[u8], path: &Path) -> Result<Self, Problem> {
+        #[derive(Deserialize)]
+        struct Table {
+            notify: Option<NotifyKeys>,
+        }
+        toml_text::every(text, path, |part, path| {
+            toml_text::read::<Table>(part, path)?.notify.unwrap_or_default().checked(part, path, text)
+        })
+    }
+
     /// Whether there is anything to do.
     #[must_use]
     pub fn is_used(&self) -> bool {
@@ -151,29 +163,47 @@ impl Notify {
 }
 
 /// The table as written.
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case", expecting = "a table such as [notify]")]
 pub(super) struct NotifyKeys {
+    /// The kinds of events to report. Default: all.
     when: Option<BTreeSet<Choice>>,
+    /// The shortest time between two messages about one heartbeat. Default: 10m.
+    #[schemars(with = "Option<Interval>")]
     cooldown: Option<Spanned<<Interval as Check>::Raw>>,
+    /// When nothing is sent. What happens meanwhile is sent afterwards.
+    #[schemars(with = "Option<ActiveHours>")]
     quiet_hours: Option<Spanned<<QuietHours as Check>::Raw>>,
+    /// The local time of a daily digest, such as "08:00".
+    #[schemars(with = "Option<String>")]
     digest: Option<Spanned<String>>,
+    /// A URL to call when a beat starts, succeeds and fails.
+    #[schemars(with = "Option<String>")]
     ping: Option<Spanned<String>>,
+    /// Where messages go, by name.
+    #[schemars(with = "BTreeMap<String, ChannelKeys>")]
     channels: BTreeMap<Spanned<String>, ChannelKeys>,
+    /// What differs for some heartbeats, by name.
+    #[schemars(with = "BTreeMap<String, HeartbeatKeys>")]
     heartbeats: BTreeMap<Spanned<String>, HeartbeatKeys>,
 }
 
 /// The table `notify.heartbeats.<name>` as written.
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, expecting = "a table such as [notify.heartbeats.site]")]
 struct HeartbeatKeys {
+    /// The kinds of events to report.
     when: Option<BTreeSet<Choice>>,
+    /// The channels to use.
+    #[schemars(with = "Option<BTreeSet<String>>")]
     channels: Option<BTreeSet<Spanned<String>>>,
+    /// The URL to call for its beats.
+    #[schemars(with = "Option<String>")]
     ping: Option<Spanned<String>>,
 }
 
 /// What `when` may list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Choice {
     Attention,
@@ -224,20 +254,22 @@ impl Check for Daily {
         let is_plain = text.len() == 5 && text.as_bytes()[2] == b':';
         let time = Time::strptime("%H:%M", &text).ok().filter(|_| is_plain);
         time.map(Self).ok_or_else(|| {
-            let found: String = text.chars().take(40).collect();
-            failure!("{found:?} is not a time of day"; "write hours and minutes, such as \"08:00\"")
+            failure!("{:?} is not a time of day", short(&text); "write hours and minutes, such as \"08:00\"")
         })
     }
 }
 
 impl NotifyKeys {
-    /// Checks the values in the file's `text`; `path` is for messages.
-    pub(super) fn checked(self, text: &[u8], path: &Path) -> Result<Notify, Problem> {
+    /// Checks the values in the `text` of those parts of the `whole` file that may be readable; `path` is for messages.
+    fn checked(self, text: &[u8], path: &Path, whole: &[u8]) -> Result<Notify, Problem> {
         let default = Notify::default();
-        let names: BTreeSet<String> = self.channels.keys().map(|name| name.get_ref().clone()).collect();
+        let names = match self.heartbeats.is_empty() {
+            true => BTreeSet::new(),
+            false => toml_text::names(whole, &["notify", "channels"]),
+        };
         let channels = self.channels.into_iter().map(|(name, keys)| {
             let start = name.span().start;
-            let channel = keys.checked().map_err(|wrong| toml_text::problem_at(text, path, start, wrong))?;
+            let channel = keys.checked().map_err(|wrong| toml_text::problem_in(text, path, start, wrong))?;
             Ok((name.into_inner(), channel))
         });
         let heartbeats = self.heartbeats.into_iter().map(|(name, keys)| {

@@ -2,7 +2,7 @@
 //!
 //! Parsed strictly: anything unknown is an error, because a fallback would mean fewer rules.
 
-use super::checked::{Check, strictly};
+use super::checked::{Check, short, strictly};
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -107,7 +107,7 @@ impl<'de> Visitor<'de> for PermissionsVisitor {
         if text == "skip" {
             Ok(Ok(Permissions::Skip))
         } else {
-            Ok(Err(failure!("{text:?} is not known"; "{ACCEPTED}")))
+            Ok(Err(failure!("{:?} is not known", short(text); "{ACCEPTED}")))
         }
     }
 

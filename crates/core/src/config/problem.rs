@@ -44,7 +44,7 @@ struct Parts {
     text: Box<str>,
     hint: Option<Box<str>>,
     place: Option<Position>,
-    /// Other problems of the same heartbeat.
+    /// Other problems of the same heartbeat or file.
     more: Box<[Problem]>,
 }
 
@@ -72,7 +72,7 @@ impl Problem {
         }
     }
 
-    /// This problem, with others of the same heartbeat.
+    /// This problem, with others of the same heartbeat or file.
     #[must_use]
     pub fn and(mut self, more: impl IntoIterator<Item = Self>) -> Self {
         self.0.more = more.into_iter().collect();
@@ -85,9 +85,21 @@ impl Problem {
         self.0.place
     }
 
-    /// This problem and the others of the same heartbeat.
+    /// This problem and the others, each on its own.
+    pub(super) fn split(mut self) -> impl Iterator<Item = Self> {
+        let more = std::mem::take(&mut self.0.more);
+        std::iter::once(self).chain(more)
+    }
+
+    /// This problem and the others of the same heartbeat or file.
     pub fn all(&self) -> impl Iterator<Item = &Self> {
         std::iter::once(self).chain(&self.0.more)
+    }
+
+    /// The same as [`Self::all`], as failures.
+    #[must_use]
+    pub fn failures(&self) -> Vec<Failure> {
+        self.all().map(Hinted::failure).collect()
     }
 
     // Paths and keys are foreign text and must not break the line.

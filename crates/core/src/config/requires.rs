@@ -1,6 +1,6 @@
 //! `requires`: the MCP servers that a heartbeat requires.
 
-use super::checked::{Check, strictly};
+use super::checked::{Check, List, short, strictly};
 use super::file::is_word;
 use schemars::JsonSchema;
 use serde::de::{Deserialize, Deserializer};
@@ -30,11 +30,11 @@ impl<'de> Deserialize<'de> for Requires {
 }
 
 impl Check for Requires {
-    type Raw = Vec<String>;
+    type Raw = List;
 
-    fn check(names: Vec<String>) -> Result<Self, Failure> {
+    fn check(List(names): List) -> Result<Self, Failure> {
         match names.iter().find(|name| !is_word(name)) {
-            Some(name) => Err(failure!("{name:?} is not a name"; "{}", Self::ACCEPTED)),
+            Some(name) => Err(failure!("{:?} is not a name", short(name); "{}", Self::ACCEPTED)),
             None => Ok(Self(names.into_iter().map(Into::into).collect())),
         }
     }

@@ -1,7 +1,7 @@
 //! `reserve` and `onLimit`: how a heartbeat treats its account's usage limits.
 
 use super::approval::Choice;
-use super::checked::{Check, strictly};
+use super::checked::{Check, short, strictly};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer};
 use std::borrow::Cow;
@@ -32,8 +32,7 @@ impl FromStr for Reserve {
         let number = text.strip_suffix('%').filter(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
         let percent =
             number.and_then(|number| number.parse().ok()).filter(|percent| (1..=99).contains(percent));
-        let found: String = text.chars().take(40).collect();
-        percent.map(Self).ok_or_else(|| failure!("{found:?} is not a reserve"; "{}", Self::ACCEPTED))
+        percent.map(Self).ok_or_else(|| failure!("{:?} is not a reserve", short(text); "{}", Self::ACCEPTED))
     }
 }
 

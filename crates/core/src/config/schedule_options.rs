@@ -52,8 +52,8 @@ pub struct ScheduleKeys {
     pub except: Option<Except>,
     /// How much later than scheduled a beat may start. How much it is depends only on the heartbeat.
     pub jitter: Option<Interval>,
-    /// Whether a run that was missed while the daemon or the computer was off, or the heartbeat was paused, is made up for:
-    /// "once", "skip", or a time within which it is.
+    /// What happens after runs were missed because the daemon or the computer was off, or the heartbeat was paused: one beat for
+    /// all of them ("once"), none ("skip"), or one if it starts at most this late ("2h"), for `cron` after its last missed time.
     #[schemars(default = "catch_up")]
     pub catch_up: Option<CatchUp>,
     /// How late a beat may start. After that, its run is left out. Default: no limit.
@@ -264,7 +264,7 @@ impl Notices {
 impl CatchUp {
     /// The accepted values, for hints.
     pub(super) const ACCEPTED: &str =
-        "write \"once\", \"skip\", or a time within which to catch up, such as \"2h\"";
+        "write \"once\", \"skip\", or how late a missed run may start, such as \"2h\"";
 }
 
 impl fmt::Display for CatchUp {

@@ -183,6 +183,12 @@ pub fn schema() -> Schema {
     SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Config>()
 }
 
+/// The JSON Schema (draft 2020-12) of config.toml.
+#[must_use]
+pub fn settings_schema() -> Schema {
+    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<super::settings::Keys>()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,5 +208,35 @@ mod tests {
         }
         assert_eq!(entry["properties"]["maxTurns"]["default"], 3);
         assert_eq!(schema["properties"]["maxConcurrent"]["default"], 4);
+    }
+
+    #[test]
+    fn the_schema_of_config_toml_describes_every_key() {
+        fn check(schema: &serde_json::Value, seen: &mut BTreeSet<String>) {
+            for (key, property) in schema["properties"].as_object().into_iter().flatten() {
+                let is_known = property["const"].is_string();
+                assert!(is_known || property["description"].is_string(), "{key}: {property}");
+                seen.insert(key.clone());
+            }
+            let variants = schema["oneOf"].as_array().into_iter().flatten();
+            let parts = schema["$defs"].as_object().into_iter().flatten().map(|(_, part)| part);
+            parts.chain(variants).for_each(|part| check(part, seen));
+        }
+        let schema = settings_schema().to_value();
+        let mut seen = BTreeSet::new();
+        check(&schema, &mut seen);
+        for key in [
+            "approval-wait",
+            "api-key-file",
+            "max-per-run",
+            "stuck",
+            "offer",
+            "quiet-hours",
+            "token-file",
+            "type",
+        ] {
+            assert!(seen.contains(key), "{key}: {seen:?}");
+        }
+        assert_eq!(schema["additionalProperties"], false);
     }
 }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use sys::error::{Failure, Hinted};
 use sys::failure;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use toml::Spanned;
@@ -20,7 +21,7 @@ use super::backend::{Backend, Command, built_in_names};
 use super::captures::Captures;
 use super::checked::Check;
 use super::interval::Interval;
-use super::notify::{Notify, NotifyKeys};
+use super::notify::Notify;
 use super::problem::Problem;
 use super::quiet::Quiet;
 use super::spelling::nearest;
@@ -45,14 +46,54 @@ pub struct Settings {
     pub acp: BTreeMap<String, AcpProgram>,
     /// How long captures of beats are kept.
     pub captures: Captures,
-    /// What is wrong with the table `captures`, if anything: until it is fixed, all captures are kept.
-    captures_problem: Option<Problem>,
     /// What murmur tells a person, and how.
     pub notify: Notify,
-    /// What is wrong with the table `quiet`, if anything: until it is fixed, the defaults apply.
-    quiet_problem: Option<Problem>,
-    /// What is wrong with the table `notify`, if anything: until it is fixed, there are no channels.
-    notify_problem: Option<Problem>,
+    /// What is wrong with the last three.
+    pub wrong: WrongTables,
+}
+
+/// What is wrong with the tables on which no decision about a call depends.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WrongTables {
+    /// With `captures`: until it is fixed, all captures are kept.
+    pub captures: Option<Problem>,
+    /// With `quiet`: until it is fixed, the defaults apply.
+    pub quiet: Option<Problem>,
+    /// With `notify`: until it is fixed, there are no channels.
+    pub notify: Option<Problem>,
+}
+
+impl WrongTables {
+    /// Every mistake, and what it means.
+    #[must_use]
+    pub fn failures(&self) -> Vec<Failure> {
+        let tables = [
+            (&self.captures, "no capture is removed: "),
+            (&self.quiet, "the default times apply: "),
+            (&self.notify, "notifications don't change: "),
+        ];
+        let failures = |(problem, means): (&Option<Problem>, &'static str)| {
+            let failures = problem.as_ref().map(Problem::failures).unwrap_or_default();
+            failures.into_iter().map(move |failure| failure.after(means))
+        };
+        tables.into_iter().flat_map(failures).collect()
+    }
+
+    /// Without a problem that the file has as a whole.
+    fn without(self, whole: &Problem) -> Self {
+        let own = |problem: Option<Problem>| problem.filter(|problem| problem != whole);
+        Self { captures: own(self.captures), quiet: own(self.quiet), notify: own(self.notify) }
+    }
+
+    /// Every mistake in these tables of a file, even if it could not be `read` as a whole.
+    #[must_use]
+    pub fn of(read: &Result<Settings, SettingsError>) -> Vec<Failure> {
+        match read {
+            Ok(settings) => settings.wrong.failures(),
+            Err(SettingsError::Wrong(_, tables)) => tables.failures(),
+            Err(SettingsError::Read { .. }) => Vec::new(),
+        }
+    }
 }
 
 /// A program that is neither built in nor in config.toml.
@@ -60,10 +101,19 @@ pub struct Settings {
 #[error("agent {0} is not configured")]
 pub struct UnknownProgram(Backend);
 
+impl UnknownProgram {
+    /// Its name in config.toml.
+    fn name(&self) -> &str {
+        match &self.0 {
+            Backend::Acp(name) => name,
+            Backend::Claude | Backend::Codex => "",
+        }
+    }
+}
+
 impl Hinted for UnknownProgram {
     fn hint(&self) -> Option<String> {
-        let name = self.0.to_string();
-        let name = name.strip_prefix("acp:").unwrap_or(&name);
+        let name = self.name();
         let add = format!("add [acp.{name}] with its command to config.toml");
         let built_in: Vec<&str> = built_in_names().collect();
         Some(match nearest(name, &built_in) {
@@ -74,7 +124,7 @@ impl Hinted for UnknownProgram {
 }
 
 /// The table `llm_auth`: the model that decides if the checker is `llm`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LlmAuth {
     /// The provider.
@@ -84,7 +134,7 @@ pub struct LlmAuth {
 }
 
 /// A provider of models.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Provider {
     /// Anthropic, or any service with its Messages API.
@@ -117,19 +167,19 @@ impl Provider {
 }
 
 /// The table `providers.<name>`: how to reach a provider.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Access {
     /// The API key.
     pub api_key: Option<Secret>,
-    /// A file with the API key. Can't be combined with `api_key`.
+    /// A file with the API key. Can't be combined with `api-key`.
     pub api_key_file: Option<PathBuf>,
     /// The address to use instead of the provider's own.
     pub base_url: Option<String>,
 }
 
 /// A text that must not be displayed.
-#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Secret(String);
 
@@ -164,9 +214,20 @@ pub enum SettingsError {
         /// The cause.
         source: io::Error,
     },
-    /// The file has an error.
-    #[error(transparent)]
-    Wrong(#[from] Problem),
+    /// The file has errors; those of the tables on which no decision depends are apart.
+    #[error("{0}")]
+    Wrong(Problem, Box<WrongTables>),
+}
+
+impl SettingsError {
+    /// Every mistake because of which calls are denied.
+    #[must_use]
+    pub fn all(&self) -> Vec<Failure> {
+        match self {
+            Self::Read { .. } => vec![self.failure()],
+            Self::Wrong(problem, _) => problem.failures(),
+        }
+    }
 }
 
 impl Hinted for SettingsError {
@@ -175,50 +236,66 @@ impl Hinted for SettingsError {
             Self::Read { path, source } => {
                 uncommon(path, source).unwrap_or_else(|| file::read_hint(source).to_owned())
             }
-            Self::Wrong(problem) => return problem.hint(),
+            Self::Wrong(problem, _) => return problem.hint(),
         })
     }
 }
 
-#[derive(Deserialize)]
+/// murmur's settings for all agents, unless config.json sets others for a workspace.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Keys {
+#[schemars(title = "murmur config.toml")]
+pub(super) struct Keys {
+    /// Who decides on a tool call that neither the guard nor a rule decides. Default: "off" for beats, "manual" for hosted agents.
     #[serde(rename = "permissions-checker")]
+    #[schemars(with = "Option<Word<Checker>>")]
     checker: Given<Word<Checker>>,
+    /// What happens if a person does not answer in time. Default: "defer" for beats without `approval-wait`, otherwise "wait".
+    #[schemars(with = "Option<Word<Approval>>")]
     approval: Given<Word<Approval>>,
+    /// How long a person has to answer before the call is denied or deferred.
     #[serde(rename = "approval-wait")]
+    #[schemars(with = "Option<Interval>")]
     approval_wait: Given<Interval>,
+    /// How long a deferred call waits for its answer. Default: until it is answered.
     #[serde(rename = "approval-expiry")]
+    #[schemars(with = "Option<Interval>")]
     approval_expiry: Given<Interval>,
+    /// Who answers the questions of agents. Default: "broker".
+    #[schemars(with = "Option<Word<Questions>>")]
     questions: Given<Word<Questions>>,
+    /// The model that decides if `permissions-checker` is "llm".
     llm_auth: Option<LlmAuth>,
+    /// How to reach the providers of models, by name.
     #[serde(default)]
-    providers: BTreeMap<Provider, Access>,
-    /// Read by [`quiet`].
+    #[schemars(with = "BTreeMap<Provider, Access>")]
+    providers: BTreeMap<Provider, Spanned<Access>>,
+    /// How long an agent may be quiet before it counts as stale, as worth a look, or as stuck.
+    // Read by `Quiet::read`.
     #[serde(default, rename = "quiet")]
+    #[schemars(with = "super::quiet::Keys")]
     _quiet: IgnoredAny,
+    /// The program that runs agents for which nothing else is set. Default: "claude".
+    #[schemars(with = "Option<Backend>")]
     agent: Given<Backend>,
+    /// Programs that speak the Agent Client Protocol, by name.
     #[serde(default)]
+    #[schemars(with = "BTreeMap<String, AcpKeys>")]
     acp: BTreeMap<String, Spanned<AcpKeys>>,
-    /// Read by [`Captures::read`].
+    /// How long captures of beats are kept, and how large they may become.
+    // Read by `Captures::read`.
     #[serde(default, rename = "captures")]
+    #[schemars(with = "super::captures::Keys")]
     _captures: IgnoredAny,
-    /// Read by [`notify`].
+    /// What murmur tells a person, how, and when.
+    // Read by `Notify::read`.
     #[serde(default, rename = "notify")]
+    #[schemars(with = "super::notify::NotifyKeys")]
     _notify: IgnoredAny,
 }
 
 /// An optional value of a type with rules of its own, and its position.
 type Given<T> = Option<Spanned<<T as Check>::Raw>>;
-
-/// The table `quiet`.
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default, expecting = "a table of time spans, such as [quiet]")]
-struct QuietKeys {
-    stale: Given<Interval>,
-    warning: Given<Interval>,
-    stuck: Given<Interval>,
-}
 
 impl Settings {
     /// Reads the file at `path`. A missing file is an empty one.
@@ -226,7 +303,7 @@ impl Settings {
     /// Fails if the file is not readable, or as [`Settings::parse`] does.
     pub fn read(path: &Path) -> Result<Self, SettingsError> {
         match file::read_regular(path) {
-            Ok(Some(bytes)) => Ok(Self::parse(&bytes, path)?),
+            Ok(Some(bytes)) => Self::parse(&bytes, path),
             Ok(None) => Ok(Self::default()),
             Err(source) => Err(SettingsError::Read { path: path.to_owned(), source }),
         }
@@ -235,15 +312,32 @@ impl Settings {
     /// Parses the bytes of a file; `path` is for messages.
     ///
     /// Fails on unknown keys and values, and on a key together with a key file for one provider.
-    pub fn parse(bytes: &[u8], path: &Path) -> Result<Self, Problem> {
-        let keys: Keys = toml_text::read(bytes, path)?;
-        for (provider, access) in &keys.providers {
-            if access.api_key.is_some() && access.api_key_file.is_some() {
-                let what = failure!(
-                    "both \"api-key\" and \"api-key-file\" are given for {provider:?}"; "remove one of them"
-                );
-                return Err(Problem::with(path, what));
+    pub fn parse(bytes: &[u8], path: &Path) -> Result<Self, SettingsError> {
+        let (captures, wrong_captures) = Captures::read(bytes, path);
+        let (quiet, wrong_quiet) = or_default(Quiet::read(bytes, path));
+        let (notify, wrong_notify) = or_default(Notify::read(bytes, path));
+        let wrong = WrongTables { captures: wrong_captures, quiet: wrong_quiet, notify: wrong_notify };
+        match toml_text::every(bytes, path, |part, path| Self::parse_deciding(part, path, bytes)) {
+            Ok(settings) => Ok(Self { captures, quiet, notify, wrong, ..settings }),
+            Err(problem) => {
+                let wrong = wrong.without(&problem);
+                Err(SettingsError::Wrong(problem, Box::new(wrong)))
             }
+        }
+    }
+
+    /// Parses all but the tables of [`WrongTables`] from the parts of the `whole` file that may be readable.
+    fn parse_deciding(bytes: &[u8], path: &Path, whole: &[u8]) -> Result<Self, Problem> {
+        let keys: Keys = toml_text::read(bytes, path)?;
+        let mut providers = BTreeMap::new();
+        for (provider, access) in keys.providers {
+            let start = access.span().start;
+            let access = access.into_inner();
+            if access.api_key.is_some() && access.api_key_file.is_some() {
+                let what = failure!("both \"api-key\" and \"api-key-file\" are given"; "remove one of them");
+                return Err(toml_text::problem_in(bytes, path, start, what));
+            }
+            providers.insert(provider, access);
         }
         let span = |given: Given<Interval>| toml_text::checked::<Interval>(given, bytes, path);
         let asking = ApprovalSettings {
@@ -255,60 +349,13 @@ impl Settings {
         };
         let agent_start = keys.agent.as_ref().map_or(0, |agent| agent.span().start);
         let agent = toml_text::checked(keys.agent, bytes, path)?;
-        let (captures, captures_problem) = Captures::read(bytes, path);
-        let (quiet, quiet_problem) = or_default(quiet(bytes, path));
-        let (notify, notify_problem) = or_default(notify(bytes, path));
         let acp = acp_program::checked(keys.acp, bytes, path)?;
-        let (llm, providers) = (keys.llm_auth, keys.providers);
-        let settings = Self {
-            asking,
-            llm,
-            providers,
-            quiet,
-            agent,
-            acp,
-            captures,
-            captures_problem,
-            notify,
-            quiet_problem,
-            notify_problem,
-        };
-        match settings.agent.as_ref().map_or(Ok(()), |agent| settings.command(agent).map(drop)) {
-            Ok(()) => Ok(settings),
-            Err(unknown) => Err(toml_text::problem_at(bytes, path, agent_start, unknown.failure())),
+        let settings = Self { asking, llm: keys.llm_auth, providers, agent, acp, ..Self::default() };
+        let unknown = settings.agent.as_ref().and_then(|agent| settings.command(agent).err());
+        match unknown.filter(|unknown| !toml_text::names(whole, &["acp"]).contains(unknown.name())) {
+            Some(unknown) => Err(toml_text::problem_at(bytes, path, agent_start, unknown.failure())),
+            None => Ok(settings),
         }
-    }
-
-    /// What is wrong in parts on which no decision about a call depends, and what that means.
-    #[must_use]
-    pub fn problems(&self) -> Vec<Failure> {
-        [
-            self.captures_problem(),
-            self.quiet_problem().map(|problem| problem.failure().after("the default times apply: ")),
-            self.notify_problem().map(|problem| problem.failure().after("notifications don't change: ")),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
-    }
-
-    /// What is wrong with the table `captures`, and what that means.
-    #[must_use]
-    pub fn captures_problem(&self) -> Option<Failure> {
-        let problem = self.captures_problem.as_ref()?;
-        Some(problem.failure().after("no capture is removed: "))
-    }
-
-    /// What is wrong with the table `quiet`.
-    #[must_use]
-    pub fn quiet_problem(&self) -> Option<&Problem> {
-        self.quiet_problem.as_ref()
-    }
-
-    /// What is wrong with the table `notify`.
-    #[must_use]
-    pub fn notify_problem(&self) -> Option<&Problem> {
-        self.notify_problem.as_ref()
     }
 
     /// How to start `backend`: as config.toml says, or else as built in.
@@ -323,39 +370,6 @@ impl Settings {
         };
         command.ok_or_else(|| UnknownProgram(backend.clone()))
     }
-}
-
-/// The table `quiet` in the file's `text`; `path` is for messages.
-fn quiet(text: &[u8], path: &Path) -> Result<Quiet, Problem> {
-    #[derive(Deserialize)]
-    struct Table {
-        quiet: Option<QuietKeys>,
-    }
-    let keys = toml_text::read::<Table>(text, path)?.quiet.unwrap_or_default();
-    let span = |given: Given<Interval>| toml_text::checked::<Interval>(given, text, path);
-    let default = Quiet::default();
-    let quiet = Quiet {
-        stale: span(keys.stale)?.unwrap_or(default.stale),
-        warning: span(keys.warning)?.unwrap_or(default.warning),
-        stuck: span(keys.stuck)?.unwrap_or(default.stuck),
-    };
-    if !quiet.is_ordered() {
-        let what = failure!(
-            "the times in \"quiet\" do not increase";
-            "make \"stale\" shorter than \"warning\", and \"warning\" shorter than \"stuck\""
-        );
-        return Err(Problem::with(path, what));
-    }
-    Ok(quiet)
-}
-
-/// The table `notify` in the file's `text`; `path` is for messages.
-fn notify(text: &[u8], path: &Path) -> Result<Notify, Problem> {
-    #[derive(Deserialize)]
-    struct Table {
-        notify: Option<NotifyKeys>,
-    }
-    toml_text::read::<Table>(text, path)?.notify.unwrap_or_default().checked(text, path)
 }
 
 fn or_default<T: Default>(read: Result<T, Problem>) -> (T, Option<Problem>) {

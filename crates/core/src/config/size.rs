@@ -1,6 +1,6 @@
 //! An amount of disk space, such as `256MiB`.
 
-use super::checked::{Check, strictly};
+use super::checked::{Check, short, strictly};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
@@ -54,8 +54,7 @@ impl FromStr for Size {
         let (number, unit) = text.split_at(end);
         let shift = UNITS.iter().find(|(name, _)| *name == unit.trim_start()).map(|(_, shift)| *shift);
         let bytes = shift.and_then(|shift| number.parse::<u64>().ok()?.checked_mul(1 << shift));
-        let found: String = text.chars().take(40).collect();
-        bytes.map(Self).ok_or_else(|| failure!("{found:?} is not a size"; "{}", Self::ACCEPTED))
+        bytes.map(Self).ok_or_else(|| failure!("{:?} is not a size", short(text); "{}", Self::ACCEPTED))
     }
 }
 

@@ -1,9 +1,14 @@
 //! Strict TOML: parses text into a value, or into a problem with its position.
 
+mod mistakes;
+mod wrong_type;
+
 use std::path::Path;
 use sys::error::Failure;
 use sys::failure;
 
+pub use mistakes::every;
+pub(super) use mistakes::{names, problem_in};
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
@@ -16,7 +21,10 @@ pub fn read<T: DeserializeOwned>(bytes: &[u8], file: &Path) -> Result<T, Problem
     let text = text_of(bytes, file)?;
     toml::from_str(text).map_err(|error| {
         let start = error.span().map_or(text.len(), |span| span.start);
-        named(text, file, start, described(error.message()))
+        match wrong_type::described(text, start, error.message()) {
+            Some((start, wrong)) => Problem::at(file, Position::of(text, start), wrong),
+            None => named(text, file, start, described(error.message())),
+        }
     })
 }
 
@@ -43,7 +51,8 @@ pub(super) fn problem_at(text: &[u8], file: &Path, start: usize, wrong: Failure)
 fn named(text: &str, file: &Path, start: usize, wrong: Failure) -> Problem {
     let said = wrong.to_string();
     let is_named = |key: &&str| said.contains(&format!("{key:?}")) || said.starts_with(&format!("{key} "));
-    let wrong = match key_before(text, start).filter(|key| !is_named(key)) {
+    let key = key_before(text, start).or_else(|| mistakes::key_at(text, start));
+    let wrong = match key.filter(|key| !is_named(key)) {
         Some(key) => wrong.after(format_args!("{key:?}: ")),
         None => wrong,
     };
@@ -98,12 +107,9 @@ fn described(message: &str) -> Failure {
     }
 }
 
-/// Rephrases the parser's message about a value of the wrong type, or a missing character.
+/// Rephrases the parser's message about a missing character.
 fn of_syntax(line: &str) -> Option<Failure> {
     let (what, expected) = line.split_once(", expected ")?;
-    if let Some(found) = what.strip_prefix("invalid type: ") {
-        return Some(failure!("{} is not {expected}", found.replace('`', "\""); "write {expected}"));
-    }
     let missing = expected.strip_prefix('`')?.strip_suffix('`')?;
     Some(match what {
         "key with no value" => failure!("the key has no value"; "write \"=\" and a value after it"),
@@ -154,7 +160,7 @@ mod tests {
                 "count = 01",
                 "/p.toml:1:9: \"count\": not valid TOML: unexpected leading zero; correct it there or just before",
             ),
-            ("count = true", "/p.toml:1:9: \"count\": boolean \"true\" is not u8; write u8"),
+            ("count = true", "/p.toml:1:9: \"count\" can't be a boolean; write a whole number"),
             ("# ä\n\"ä\" x", "/p.toml:2:5: the key has no value; write \"=\" and a value after it"),
         ] {
             let error = read::<Settings>(text.as_bytes(), Path::new("/p.toml")).unwrap_err();

@@ -68,6 +68,20 @@ fn failures_are_counted_until_a_success() {
 }
 
 #[test]
+fn replaced_beats_in_a_row_are_counted_and_are_no_failures() {
+    let options = options(Some((3, "1m", "3m")), 2);
+    let times = (at("10:00:00"), at("10:01:00"));
+    let (mut streak, mut counts) = (None, Vec::new());
+    use BeatEnd::{Neither, Replaced, Success};
+    for end in [Replaced, Replaced, Neither, Replaced, FAILED, Replaced, Success, Replaced] {
+        streak = after(streak.as_ref(), &options, end, times);
+        counts.push(streak.as_ref().map_or((0, 0), |streak| (streak.failures, streak.replaced)));
+        assert!(streak.as_ref().is_none_or(|streak| !keeps_failing(streak, options.breaker.value)));
+    }
+    assert_eq!(counts, [(0, 1), (0, 2), (0, 2), (0, 3), (1, 0), (1, 1), (0, 0), (0, 1)]);
+}
+
+#[test]
 fn only_what_may_pass_is_worth_a_retry() {
     for (status, retryable) in [
         (None, true),
@@ -116,8 +130,14 @@ fn a_heartbeat_that_keeps_failing_runs_less_often() {
         (6, five, cron("*/30 9-11 * * *"), "10:30:01", Some("2026-02-04T09:00:00Z")),
         (50, five, cron("0 9 * * *"), "09:00:01", None),
     ] {
-        let streak =
-            Streak { failures, retries: 0, started_at: at(started), retry_at: None, reported: false };
+        let streak = Streak {
+            failures,
+            retries: 0,
+            started_at: at(started),
+            retry_at: None,
+            reported: false,
+            replaced: 0,
+        };
         let until = slowed_until(&streak, breaker, Some(&schedule), false);
         assert_eq!(until, expected.map(|text| text.parse().unwrap()), "{failures} {schedule}");
     }
@@ -140,7 +160,8 @@ fn a_trigger_waits_longer_and_longer_too() {
         (3, three, Some(&hourly), true, Some(120)),
     ] {
         let started_at = at("10:00:00");
-        let streak = Streak { failures, retries: 0, started_at, retry_at: None, reported: false };
+        let streak =
+            Streak { failures, retries: 0, started_at, retry_at: None, reported: false, replaced: 0 };
         let until = slowed_until(&streak, breaker, schedule, is_triggered);
         let waits = until.map(|until| until.duration_since(started_at).as_secs() / 60);
         assert_eq!(waits, minutes, "{failures} {breaker:?} {is_triggered}");

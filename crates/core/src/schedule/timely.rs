@@ -95,12 +95,13 @@ pub fn judge(
 ) -> StartDecision {
     let late = now.duration_since(due);
     if due > NEVER_RAN {
+        let is_later = |most| late > most && !is_due_since(schedule, options, id, most, now);
         let missed = match options.catch_up.map(|catch_up| catch_up.value) {
             None | Some(CatchUp::Once) => false,
-            Some(CatchUp::Skip) => late > GRACE,
-            Some(CatchUp::Within(most)) => late > most.signed(),
+            Some(CatchUp::Skip) => is_later(GRACE),
+            Some(CatchUp::Within(most)) => is_later(most.signed()),
         };
-        let too_late = options.start_deadline.is_some_and(|most| late > most.value.signed());
+        let too_late = options.start_deadline.is_some_and(|most| is_later(most.value.signed()));
         if is_first && missed || too_late {
             return StartDecision::Skip(skipped(schedule, due, now));
         }
@@ -117,6 +118,20 @@ pub fn judge(
         }
         Some(_) => StartDecision::Start,
     }
+}
+
+/// Whether a cron expression has had a time at most `most` ago: of several that were missed, the last one counts. An interval
+/// counts from the last run, so it has missed only one.
+fn is_due_since(
+    schedule: &Schedule,
+    options: &ScheduleOptions,
+    id: &HeartbeatId,
+    most: SignedDuration,
+    now: Timestamp,
+) -> bool {
+    let before = now.checked_sub(most + SignedDuration::from_nanos(1)).ok();
+    let run = before.and_then(|before| planned(schedule, options, id, Some(before)));
+    matches!(schedule, Schedule::Cron(_)) && run.is_some_and(|run| run <= now)
 }
 
 /// Returns what the next run counts from if the one that was `due` is left out: an interval keeps its rhythm.

@@ -171,3 +171,19 @@ fn a_clock_that_is_set_back_does_not_hold_a_heartbeat_for_long() {
     state.clock_set(at("09:00:00"));
     assert_eq!(state.wake_at(), Some(at("10:00:00")));
 }
+
+#[test]
+fn a_heartbeat_whose_beats_are_always_replaced_is_reported_once_across_restarts() {
+    let (mut streaks, mut reported) = (Streaks::new(), Vec::new());
+    for count in 1..=5 {
+        // A new daemon each time.
+        let mut state = state(2);
+        state.set_streaks(streaks, at("10:00:00"));
+        let change = runs(&mut state, "10:00:00", BeatEnd::Replaced).unwrap();
+        reported.extend(change.report.map(|line| (count, line.summary.unwrap())));
+        assert_eq!((state.entries()[0].failures(), state.entries()[0].retry_at()), (0, None));
+        streaks = Streaks::from([(change.id.as_str().to_owned(), change.streak.unwrap())]);
+    }
+    let [(3, summary)] = &reported[..] else { panic!("{reported:?}") };
+    assert!(summary.starts_with("3 beats in a row were replaced by the next run"), "{summary}");
+}

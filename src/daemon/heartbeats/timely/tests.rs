@@ -168,26 +168,6 @@ fn a_heartbeat_that_is_due_while_its_beat_runs_queues_skips_or_replaces() {
 }
 
 #[test]
-fn a_heartbeat_whose_beats_are_always_replaced_is_reported_once() {
-    let mut state = state(4, &[with(r#""overlap":"replace""#, Some("09:30:00"))], "10:00:00");
-    let mut reports = Vec::new();
-    for (minute, next) in ["10:00:00", "10:30:00", "11:00:00", "11:30:00", "12:00:00", "12:30:00"]
-        .windows(2)
-        .map(|pair| (pair[0], pair[1]))
-    {
-        assert_eq!(starts(&mut state, minute), ["/a"]);
-        assert_eq!(state.replace(at(next)).len(), 1);
-        assert!(state.replace(at(next) + SignedDuration::from_secs(5)).len() <= 1);
-        reports.extend(state.take_reports().into_iter().map(|line| (next, line)));
-        state.ended(&beat(minute), at(next));
-    }
-    let [(time, line)] = &reports[..] else { panic!("{reports:?}") };
-    assert_eq!(*time, "11:30:00");
-    let summary = line.summary.as_deref().unwrap();
-    assert!(summary.starts_with("3 beats in a row were replaced by the next run"), "{summary}");
-}
-
-#[test]
 fn another_heartbeats_beat_is_neither_replaced_nor_a_reason_to_skip() {
     for keys in [r#""overlap":"skip""#, r#""overlap":"replace""#] {
         let named = Heartbeat { last_run: Some(at("10:00:00")), ..with(keys, Some("10:00:00")) };

@@ -139,6 +139,14 @@ fn invalid_settings_are_errors_with_position_and_accepted_values() {
             "3:5: \"tz\": time zone \"Mars\" is unknown; write an IANA name such as \"Europe/Berlin\" or \"UTC\"",
         ),
         (
+            "interval: 1h\nexcept:",
+            "3:1: \"except\" has a wrong value; write a list of dates, such as [\"2026-12-24\", \"12-25\", \"2026-12-27..2027-01-02\"]",
+        ),
+        (
+            "interval: 1h\nrequires: ~",
+            "3:1: \"requires\" has a wrong value; write a list of the names of MCP servers, such as [\"mail\"]",
+        ),
+        (
             "agent: gemini",
             "2:8: \"agent\": unknown agent \"gemini\"; use claude, codex, or acp:NAME, such as acp:opencode",
         ),

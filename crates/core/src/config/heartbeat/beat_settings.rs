@@ -51,7 +51,7 @@ pub struct BeatSettings {
     /// Settings of its frontmatter that have no effect, except those in `tighter`.
     pub notices: Notices,
     /// The MCP servers that it may use: those that both config.json and its frontmatter allow.
-    pub mcp: Mcp,
+    pub mcp: Sourced<Mcp>,
     /// What it leaves of its account's usage limits.
     pub reserve: Option<Sourced<Reserve>>,
     /// What happens to a beat that a usage limit stopped.
@@ -92,7 +92,7 @@ impl Default for BeatSettings {
             requires: Requires::default(),
             required_by_user: 0,
             notices: Notices::default(),
-            mcp: Mcp::default(),
+            mcp: Sourced::default(Mcp::default()),
             reserve: None,
             on_limit: Sourced::default(OnLimit::default()),
             gates: Gates::default(),
@@ -122,7 +122,7 @@ impl BeatSettings {
                 source @ GateSource::Workspace => Sourced::user(source),
             },
             gates_by_user: (workspace.gates.when.0.len(), workspace.gates.verify.0.len()),
-            mcp: front.mcp.as_ref().map_or_else(|| workspace.mcp.clone(), |own| workspace.mcp.narrowed(own)),
+            mcp: workspace.mcp.sourced(front.mcp.as_ref()),
             notices,
             ..Self::default()
         };

@@ -65,7 +65,7 @@ impl Heartbeat {
                 ("permissionsChecker: deny", checks(Checker::Deny), Capability::Asks),
                 ("maxTurns", settings.max_turns.is_some(), Capability::MaxTurns),
                 ("requires", !settings.requires.0.is_empty(), Capability::McpServers),
-                ("mcp", !settings.mcp.is_all(), Capability::McpServers),
+                ("mcp", !settings.mcp.value.is_all(), Capability::McpServers),
                 ("approval: defer", wants(&|asks| asks.approval == Some(Approval::Defer)), Capability::Defer),
                 (
                     "questions: broker",

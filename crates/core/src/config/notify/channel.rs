@@ -3,6 +3,7 @@
 use super::{Choice, EventKind, kinds};
 use crate::config::checked::Check;
 use crate::config::settings::Secret;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -82,7 +83,7 @@ pub enum Destination {
 }
 
 /// The format of a webhook's body.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
     /// The event itself.
@@ -146,69 +147,98 @@ pub enum Token {
 }
 
 /// A channel as written.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "lowercase", expecting = "a table with a \"type\"")]
 pub(super) enum ChannelKeys {
+    /// A program.
     Command(CommandKeys),
+    /// The desktop's notifications.
     Desktop(DesktopKeys),
+    /// An HTTP POST.
     Webhook(WebhookKeys),
+    /// A topic of an ntfy server.
     Ntfy(NtfyKeys),
+    /// A chat with a Telegram bot.
     Telegram(TelegramKeys),
+    /// An email.
     Email(EmailKeys),
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CommandKeys {
+    /// The kinds of events that it gets. Default: all.
     when: Option<BTreeSet<Choice>>,
+    /// The program and its arguments. It gets the event as JSON on stdin.
     command: Vec<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DesktopKeys {
+    /// The kinds of events that it gets. Default: all.
     when: Option<BTreeSet<Choice>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct WebhookKeys {
+    /// The kinds of events that it gets. Default: all.
     when: Option<BTreeSet<Choice>>,
+    /// Where to post it.
     url: String,
+    /// The format of the body.
     #[serde(default)]
     format: Format,
+    /// The key that signs the body.
     secret: Option<Secret>,
+    /// A file with that key, relative to config.toml.
     secret_file: Option<PathBuf>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct NtfyKeys {
+    /// The kinds of events that it gets. Default: all.
     when: Option<BTreeSet<Choice>>,
+    /// The server. Default: the public one.
     server: Option<String>,
+    /// The topic.
     topic: String,
+    /// The access token.
     token: Option<Secret>,
+    /// A file with that token, relative to config.toml.
     token_file: Option<PathBuf>,
+    /// The topic for answers to requests.
     answers: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct TelegramKeys {
+    /// The kinds of events that it gets. Default: all.
     when: Option<BTreeSet<Choice>>,
+    /// The server. Default: the public one.
     server: Option<String>,
+    /// The access token.
     token: Option<Secret>,
+    /// A file with that token, relative to config.toml.
     token_file: Option<PathBuf>,
+    /// The chat.
     chat: i64,
+    /// The ids of the users who may answer requests.
     #[serde(default)]
     senders: BTreeSet<i64>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EmailKeys {
+    /// The kinds of events that it gets. Default: all.
     when: Option<BTreeSet<Choice>>,
+    /// The recipient.
     to: String,
+    /// The program that takes the email on stdin. Default: sendmail.
     sendmail: Option<String>,
 }
 

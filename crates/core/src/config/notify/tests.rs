@@ -5,7 +5,7 @@ use sys::error::Hinted;
 fn parse(text: &str) -> Result<Notify, String> {
     let settings = Settings::parse(text.as_bytes(), Path::new("/c.toml"));
     let settings = settings.map_err(|problem| problem.line())?;
-    settings.notify_problem().map_or(Ok(()), |problem| Err(problem.line()))?;
+    settings.wrong.notify.map_or(Ok(()), |problem| Err(problem.line()))?;
     Ok(settings.notify)
 }
 
@@ -84,8 +84,11 @@ fn an_event_goes_to_the_channels_that_want_it() {
 #[test]
 fn a_wrong_value_is_one_error_with_its_position() {
     for (text, expected) in [
-        ("[notify]\nwhen = [\"errors\"]", "2:9: \"errors\" is not known; write \"attention\", \"error\","),
-        ("[notify]\nwhen = [\"digest\"]", "2:9: \"digest\" is not known; write \"attention\""),
+        (
+            "[notify]\nwhen = [\"errors\"]",
+            "2:9: \"when\": \"errors\" is not known; write \"attention\", \"error\",",
+        ),
+        ("[notify]\nwhen = [\"digest\"]", "2:9: \"when\": \"digest\" is not known; write \"attention\""),
         ("[notify]\ncooldown = \"0s\"", "2:12: \"cooldown\": \"0s\" is too short"),
         ("[notify]\nquiet-hours = \"night\"", "2:15: "),
         (
@@ -106,21 +109,21 @@ fn a_wrong_value_is_one_error_with_its_position() {
         ),
         (
             "[notify.channels.x]\ntype = \"ntfy\"\ntopic = \"a b\"",
-            "1:18: \"topic\" is not the name of a topic",
+            "3:9: \"topic\" is not the name of a topic",
         ),
         (
             "[notify.channels.x]\ntype = \"ntfy\"\ntopic = \"a\"\nanswers = \"a\"",
-            "1:18: \"answers\" is the topic",
+            "4:11: \"answers\" is the topic",
         ),
-        ("[notify.channels.x]\ntype = \"webhook\"\nurl = \"https://u:p@h/\"", "1:18: \"url\": not a URL"),
+        ("[notify.channels.x]\ntype = \"webhook\"\nurl = \"https://u:p@h/\"", "3:7: \"url\": not a URL"),
         ("[notify.channels.x]\ntype = \"telegram\"\nchat = 1", "1:18: \"token\" is missing; add token-file"),
-        ("[notify.channels.x]\ntype = \"email\"\nto = \"-f@x\"", "1:18: \"to\" is not an email address"),
-        ("[notify.channels.x]\ntype = \"command\"\ncommand = []", "1:18: \"command\" names no program"),
+        ("[notify.channels.x]\ntype = \"email\"\nto = \"-f@x\"", "3:6: \"to\" is not an email address"),
+        ("[notify.channels.x]\ntype = \"command\"\ncommand = []", "3:11: \"command\" names no program"),
         (
             "[notify.heartbeats.x]\nchannels = [\"y\"]",
-            "2:13: there is no channel \"y\"; add [notify.channels.y]",
+            "2:13: \"channels\": there is no channel \"y\"; add [notify.channels.y]",
         ),
-        ("notify = true", "1:10: \"notify\": boolean \"true\" is not a table such as [notify]"),
+        ("notify = true", "1:10: \"notify\" can't be a boolean; write a table such as [notify]"),
     ] {
         let error = parse(text).unwrap_err();
         assert!(error.starts_with(&format!("/c.toml:{expected}")), "{text}: {error}");

@@ -26,7 +26,7 @@ struct File {
 #[serde(deny_unknown_fields)]
 struct Entry {
     tool: Spanned<String>,
-    action: Action,
+    action: Spanned<String>,
     pattern: Option<Spanned<String>>,
     patterns: Option<Spanned<Vec<Spanned<String>>>>,
 }
@@ -43,20 +43,31 @@ impl Rules {
     /// Fails on unknown keys and values, and on patterns that could not match anything. On an error, callers deny every call:
     /// the rule that could not be parsed may be the one that denies it.
     pub fn parse(bytes: &[u8], file: &Path) -> Result<Self, Problem> {
+        toml_text::every(bytes, file, Self::parse_well_formed)
+    }
+
+    /// Fails with all mistakes in patterns and names, if there are no others.
+    fn parse_well_formed(bytes: &[u8], file: &Path) -> Result<Self, Problem> {
         let read: File = toml_text::read(bytes, file)?;
         let text = toml_text::text_of(bytes, file)?;
-        let at = |offset: usize, what: Failure| Problem::at(file, Position::of(text, offset), what);
-        let mut rules = Vec::with_capacity(read.rules.len());
-        for entry in read.rules {
-            rules.push(entry.rule(text).map_err(|wrong| at(wrong.at, wrong.what))?);
-        }
+        let mut wrong = Vec::new();
+        let rules = read.rules.into_iter().filter_map(|entry| entry.rule(text, &mut wrong)).collect();
         let manager = read.manager.map(|manager| {
             let list = manager.allowed_patterns.into_inner();
-            list.into_iter().map(|pattern| manager_pattern(pattern).map_err(|wrong| at(wrong.at, wrong.what)))
+            valid(list.into_iter().map(manager_pattern), &mut wrong)
         });
-        let manager = manager.map(Iterator::collect).transpose()?;
-        Ok(Self { file: file.display().to_string(), rules, manager })
+        let mut wrong =
+            wrong.into_iter().map(|Wrong { at, what }| Problem::at(file, Position::of(text, at), what));
+        match wrong.next() {
+            Some(first) => Err(first.and(wrong)),
+            None => Ok(Self { file: file.display().to_string(), rules, manager }),
+        }
     }
+}
+
+/// The values without errors; adds the others' errors to `wrong`.
+fn valid<T>(all: impl Iterator<Item = Result<T, Wrong>>, wrong: &mut Vec<Wrong>) -> Vec<T> {
+    all.filter_map(|one| one.map_err(|error| wrong.push(error)).ok()).collect()
 }
 
 /// An error in an entry.
@@ -67,31 +78,34 @@ pub(super) struct Wrong {
 }
 
 impl Entry {
-    fn rule(self, text: &str) -> Result<Rule, Wrong> {
-        let tool = tool(&self.tool)?;
+    fn rule(self, text: &str, wrong: &mut Vec<Wrong>) -> Option<Rule> {
+        let action = action(&self.action).map_err(|error| wrong.push(error)).ok();
+        // What a pattern means depends on the tool.
+        let tool = tool(&self.tool).map_err(|error| wrong.push(error)).ok()?;
         let patterns = match (self.pattern, self.patterns) {
             (Some(one), Some(_)) => {
                 let what = failure!(
                     "both \"pattern\" and \"patterns\" are given"; "put all of them into \"patterns\""
                 );
-                return Err(Wrong { at: one.span().start, what });
+                wrong.push(Wrong { at: one.span().start, what });
+                return None;
             }
             (Some(one), None) => vec![one],
             (None, Some(several)) if several.get_ref().is_empty() => {
                 let what = failure!(
                     "\"patterns\" is empty"; "add a pattern, or remove \"patterns\" to match every call of the tool"
                 );
-                return Err(Wrong { at: several.span().start, what });
+                wrong.push(Wrong { at: several.span().start, what });
+                return None;
             }
             (None, Some(several)) => several.into_inner(),
             (None, None) => Vec::new(),
         };
-        let patterns: Result<Vec<Pattern>, Wrong> =
-            patterns.into_iter().map(|found| pattern(found, &tool)).collect();
+        let patterns = valid(patterns.into_iter().map(|found| pattern(found, &tool)), wrong);
         // Use the line where the rule's table begins, which is where people look for it.
         let before = text.get(..self.tool.span().start).unwrap_or_default();
         let start = before.rfind("[[").unwrap_or(self.tool.span().start);
-        Ok(Rule { patterns: patterns?, tool, action: self.action, line: Position::of(text, start).line })
+        Some(Rule { patterns, tool, action: action?, line: Position::of(text, start).line })
     }
 }
 
@@ -135,6 +149,15 @@ fn tool(found: &Spanned<String>) -> Result<Tool, Wrong> {
         return parsed.ok_or_else(|| Wrong { at: found.span().start, what: what() });
     };
     Err(Wrong { at: found.span().start, what: what.after(format_args!("tool {text:?}: ")) })
+}
+
+fn action(found: &Spanned<String>) -> Result<Action, Wrong> {
+    let text = found.get_ref();
+    let actions = [Action::Allow, Action::Deny, Action::Pass];
+    actions.into_iter().find(|action| action.to_string() == *text).ok_or_else(|| {
+        let what = failure!("\"action\": {text:?} is not known"; "write \"allow\", \"deny\" or \"pass\"");
+        Wrong { at: found.span().start, what }
+    })
 }
 
 pub(super) fn pattern(found: Spanned<String>, tool: &Tool) -> Result<Pattern, Wrong> {

@@ -195,3 +195,51 @@ fn the_examples_of_the_guide_are_right() {
         .unwrap();
     assert_eq!(answers.into_values().collect::<Vec<_>>(), ["call it murmur", "Lint, Test", "Postgres"]);
 }
+
+#[test]
+fn every_mistake_in_rules_is_reported() {
+    let text = "\
+[[rules]]
+tool = \"bash\"
+action = \"deny\"
+
+[[rules]]
+tool = \"Bash\"
+action = \"alow\"
+patterns = [
+    \"\",
+    \"ls\",
+]
+
+[[rules]]
+tol = \"Read\"
+action = \"deny\"
+
+[[rules]]
+tool = \"Edit\"
+action = \"deny\"
+pattern = \"a\"
+patterns = [\"b\"]
+
+[[rules]]
+tool = \"WebFetch\"
+action = \"deny\"
+patterns = [\"domain:\", \"\"]
+
+[manager]
+allowed_patterns = [\"a(b)\"]
+";
+    let problem = Rules::parse(text.as_bytes(), Path::new("/p")).unwrap_err();
+    let said: Vec<String> = problem.all().map(Hinted::line).collect();
+    let expected = [
+        "/p:2:8: tool \"bash\": no tool is called that; did you mean \"Bash\"?",
+        "/p:7:10: \"action\": \"alow\" is not known; write \"allow\", \"deny\" or \"pass\"",
+        "/p:9:5: pattern \"\": it is empty; write \"*\" to match everything",
+        "/p:14:1: unknown key \"tol\"; did you mean \"tool\"?",
+        "/p:20:11: both \"pattern\" and \"patterns\" are given; put all of them into \"patterns\"",
+        "/p:26:13: pattern \"domain:\": it has no host; write domain:example.com, or domain:*.example.com for its subdomains",
+        "/p:26:24: pattern \"\": it is empty; write \"*\" to match everything",
+        "/p:29:21: pattern \"a(b)\": it does not name a command; write one such as \"murmur:*\"",
+    ];
+    assert_eq!(said, expected);
+}
