@@ -112,6 +112,9 @@ fn check_call(call: &Call, links: Option<LinkReader>) -> Finding {
         let why = "the request doesn't say what would be run or written".to_owned();
         return Finding::Doubt { why };
     }
+    if let Some(why) = tool::for_people(call) {
+        return Finding::Doubt { why: why.to_owned() };
+    }
     let mut guard = Guard { finding: Finding::Clear, own: &call.place.own };
     let scope = Scope::new(Some(&call.place)).with_links(links);
     for path in written_paths(call) {
