@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 
-use super::{beat, decisions, patch, said, site};
+use super::{beat, decisions, default_agent, patch, said};
 use crate::env::Env;
 
 /// What an ACP agent says about a call when it asks for permission.
@@ -202,10 +202,10 @@ fn a_person_answers_what_codex_asks() {
     {
         for is_allowed in [true, false] {
             let env = Env::new();
-            let site = site(&env, "codex");
-            let folder = env.data().join("config");
-            std::fs::create_dir_all(&folder).unwrap();
-            std::fs::write(folder.join("config.toml"), "permissions-checker = \"manual\"\n").unwrap();
+            env.agent("codex");
+            default_agent(&env, "codex");
+            // No daemon starts it.
+            let site = env.workspace("site", "---\npermissionsChecker: manual\n---\nDo it.");
             site.plays(&json!({ "script": script }));
             let daemon = env.daemon();
             let beat = env.beat();
