@@ -360,7 +360,7 @@ mod tests {
         assert!(!acp("opencode").has(Capability::Hooks));
         let costs = ["opencode", "claude-agent-acp", "mine", "gemini", "goose", "codex-acp"];
         let costs = costs.map(|name| acp(name).has(Capability::Cost));
-        assert_eq!(costs, [true, true, true, false, false, false]);
+        assert_eq!(costs, [true, true, true, false, true, false]);
         let asks = ["opencode", "claude-agent-acp", "mine", "gemini", "goose", "codex-acp"];
         let asks = asks.map(|name| acp(name).has(Capability::Asks));
         assert_eq!(asks, [true, true, false, false, false, false]);
@@ -375,8 +375,7 @@ mod tests {
                         usage limits, background tasks, API error codes, a choice of MCP servers";
         assert_eq!(acp("opencode").lacks(), opencode);
         let gemini = "hooks, requests for all calls, deferred calls, questions to people, a turn limit, \
-                      cost reporting, usage limits, background tasks, a choice of MCP servers, \
-                      protection from settings in repositories";
+                      cost reporting, usage limits, background tasks, a choice of MCP servers";
         assert_eq!(acp("gemini").lacks(), gemini);
     }
 }
