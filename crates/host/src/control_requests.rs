@@ -102,6 +102,11 @@ impl ControlRequests {
                 self.incomplete.push((Instant::now() + COMPLETION, (**asks).clone()));
             }
             Event::PermissionRequestCancelled { request_id } => self.withdraw(request_id),
+            // The agent says nothing about requests of a turn that was interrupted.
+            Event::Result(_) if self.event == FIRST => {
+                self.incomplete.clear();
+                self.asked.drain().for_each(|(_, answering)| answering.abort());
+            }
             _ => {}
         }
     }
