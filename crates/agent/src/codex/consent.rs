@@ -144,7 +144,11 @@ fn read(method: &str, params: &Value, sandbox: Option<&str>) -> Option<Asked> {
         "mcpServer/elicitation/request" if params["_meta"]["codex_approval_kind"] != "mcp_tool_call" => {
             let tool = format!("mcp__{}__elicitation", text(&params["serverName"]));
             let form = Form::Elicitation { has_content: params["mode"] == "form" };
-            let elicitation = asked(form, &tool, shown(params, &["message", "requestedSchema", "url"]));
+            let has_fields =
+                params["requestedSchema"]["properties"].as_object().is_some_and(|fields| !fields.is_empty());
+            let names: &[&str] =
+                if has_fields { &["message", "requestedSchema"] } else { &["message", "url"] };
+            let elicitation = asked(form, &tool, shown(params, names));
             Some(Asked { refusal: unfillable(params), ..elicitation })
         }
         "item/tool/requestUserInput" => {

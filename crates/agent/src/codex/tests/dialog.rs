@@ -204,7 +204,7 @@ fn what_codex_asks_a_person_is_decided_on_like_a_call() {
         (
             asks,
             "readOnly",
-            r#"mcp__t__elicitation {"message":"Sure?","requestedSchema":{"properties":{},"type":"object"}}"#,
+            r#"mcp__t__elicitation {"message":"Sure?"}"#,
             json!({ "action": "accept", "content": {} }),
             json!({ "action": "decline" }),
         ),
