@@ -172,7 +172,12 @@ pub struct UnknownBackend(String);
 
 impl Hinted for UnknownBackend {
     fn hint(&self) -> Option<String> {
-        Some("use claude, codex, or acp:NAME, such as acp:opencode".to_owned())
+        let plain = self.0.to_lowercase();
+        let meant = [plain.clone(), format!("acp:{plain}")]
+            .into_iter()
+            .find(|name| name.parse::<Backend>().is_ok_and(|backend| backend.built_in().is_some()));
+        let all = "use claude, codex, or acp:NAME, such as acp:opencode";
+        Some(meant.map_or_else(|| all.to_owned(), |meant| format!("did you mean {meant}? Otherwise, {all}")))
     }
 }
 
@@ -350,6 +355,14 @@ mod tests {
         for name in ["", "Claude", "acp", "acp:", "acp:a b", "acp:../x", "acp:-x", "gemini"] {
             assert!(name.parse::<Backend>().is_err(), "{name}");
         }
+    }
+
+    #[test]
+    fn a_backend_that_was_meant_is_suggested() {
+        let hint = |name: &str| name.parse::<Backend>().unwrap_err().hint().unwrap();
+        assert!(hint("Codex").starts_with("did you mean codex? Otherwise, use "));
+        assert!(hint("gemini").starts_with("did you mean acp:gemini? Otherwise, use "));
+        assert!(hint("mine").starts_with("use claude, codex, or acp:NAME"));
     }
 
     #[test]
