@@ -5,7 +5,7 @@ use super::manager;
 use super::policy::{Checker, Policy, Questions};
 use super::rules::{self, Action, Matched, Reading, Rules};
 use shell_guard::call::Call;
-use shell_guard::guard::{Finding, pattern_names_entry};
+use shell_guard::guard::{Finding, inspect_request, pattern_names_entry};
 
 /// The tool for asking a person.
 pub const ASK: &str = "AskUserQuestion";
@@ -38,7 +38,7 @@ pub fn decide(
     reading: Reading<'_>,
     guard: impl FnOnce(&Call) -> Finding,
 ) -> NextStep {
-    let doubt = match if policy.guard { guard(call) } else { Finding::Clear } {
+    let doubt = match if policy.guard { guard(call) } else { inspect_request(call) } {
         Finding::Refused { entry, why } => {
             return decided(DecisionKind::Deny, why, DecidedBy::Guard(entry.to_owned()));
         }
