@@ -153,12 +153,9 @@ impl<'a> Beat<'a> {
         let mut session = Session::default();
         let mut pulses = Pulses::of(dir, &job.info(self.started));
         let mut observe = |progress: Progress<'_>, at: Duration| {
-            if let (Progress::Spawned(pid), Some(pulses)) = (&progress, &mut pulses) {
-                pulses.runs_as(*pid);
-            }
+            pulses.note(&progress);
             if let Progress::Agent(event) = progress {
                 session.observe(event);
-                pulses.iter_mut().for_each(|pulses| pulses.see(event));
                 if let Some(conversation) = &mut conversation {
                     conversation.add(event, at);
                 }

@@ -39,7 +39,7 @@ struct Agent {
     variable: &'static str,
 }
 
-const AGENTS: [Agent; 4] = [
+const AGENTS: [Agent; 5] = [
     Agent {
         name: "codex",
         backend: "codex",
@@ -79,6 +79,17 @@ const AGENTS: [Agent; 4] = [
             "node_modules/@agentclientprotocol/codex-acp/dist/index.js",
         ),
         variable: "MURMUR_REAL_CODEX_ACP",
+    },
+    Agent {
+        name: "goose",
+        backend: "acp:goose",
+        program: "goose",
+        package: (
+            "@aaif/goose-binary-linux-x64",
+            "1.52.0",
+            "node_modules/@aaif/goose-binary-linux-x64/bin/goose",
+        ),
+        variable: "MURMUR_REAL_GOOSE",
     },
 ];
 

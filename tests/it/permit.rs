@@ -161,6 +161,11 @@ impl Env {
         self.events().until("request_opened")
     }
 
+    /// Waits until a request is closed, and returns the first one that was.
+    pub(crate) fn closed(&self) -> Value {
+        self.events().until("request_closed")
+    }
+
     /// Waits until no request is deferred any more.
     fn wait_for_no_approvals(&self) {
         let folder = self.data().join("approvals");

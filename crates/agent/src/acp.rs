@@ -7,6 +7,7 @@ mod call;
 mod client;
 mod dialog;
 mod fields;
+mod goose;
 mod handshake;
 mod line;
 mod message;

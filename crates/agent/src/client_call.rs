@@ -3,6 +3,7 @@
 //! Each such call is decided on like a call of the agent's own tools. Performing it is the host's task.
 
 use super::event::PermissionRequest;
+use murmur_core::permit::decision::DecidedBy;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use sys::process::Exit;
@@ -36,6 +37,8 @@ pub enum ClientCall {
         /// What.
         action: TerminalAction,
     },
+    /// Nothing: the agent asks for something that isn't a call, and is told the decision.
+    Consent,
 }
 
 /// A command, which no shell interprets.
@@ -80,6 +83,15 @@ pub enum ClientStep {
     Perform(String, ClientCall),
     /// The agent no longer waits for the decision on the request with this id.
     Withdraw(String),
+    /// Record a request that the dialog has refused.
+    Refuse {
+        /// What guard and rules would see of it.
+        request: PermissionRequest,
+        /// Why, for people.
+        reason: String,
+        /// Who refused it.
+        by: DecidedBy,
+    },
 }
 
 /// What a performed call returns.
@@ -132,7 +144,8 @@ const KEYWORDS: [&str; 16] = [
 ];
 
 impl ClientCall {
-    /// The call as guard and rules see it: tool and input. `None` for what is done with a terminal, whose command was decided on.
+    /// The call as guard and rules see it: tool and input. `None` for what is done with a terminal, whose command was decided on,
+    /// and for what isn't a call.
     #[must_use]
     pub fn tool(&self) -> Option<(&'static str, Value)> {
         match self {
@@ -149,7 +162,7 @@ impl ClientCall {
                 Some(("Write", json!({ "file_path": path, "content": content })))
             }
             Self::Run(command) => Some(("Bash", json!({ "command": command.line() }))),
-            Self::Terminal { .. } => None,
+            Self::Terminal { .. } | Self::Consent => None,
         }
     }
 
@@ -172,7 +185,7 @@ impl ClientCall {
                     found.push(("Bash", json!({ "command": script })));
                 }
             }
-            Self::Read { .. } | Self::Terminal { .. } => {}
+            Self::Read { .. } | Self::Terminal { .. } | Self::Consent => {}
         }
         found
     }

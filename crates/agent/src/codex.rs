@@ -4,6 +4,7 @@
 
 mod account;
 mod command;
+mod consent;
 mod dialog;
 mod fields;
 mod hello;

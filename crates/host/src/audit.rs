@@ -10,24 +10,27 @@ mod decisions;
 
 use crate::own_denials::OwnDenials;
 use crate::process::{breached, ran_denied};
+use crate::protocol::AgentInfo;
 use decisions::Decisions;
 use murmur_agent::dialog::Overruled;
 use murmur_agent::event::{Event, PermissionRequest};
 use murmur_core::config::backend::{Backend, Capability};
 use murmur_core::id::AgentId;
-use murmur_core::permit::decision::DecisionKind;
+use murmur_core::permit::decision::{DecidedBy, DecisionKind};
+use murmur_store::journal::decisions::{DecisionLine, shown};
 use murmur_store::pulse::action;
 use secrets::mask;
 use serde_json::Value;
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use sys::clock;
 
 /// Prefixes of the result of a call that Claude Code itself refused. The result of a failed command starts with its
 /// exit code, so no command can forge these.
 const UNRUN: [&str; 2] = ["<tool_use_error>", "Permission to use "];
 
 /// The beginning of the result of a call that was rejected when its turn was interrupted.
-const REJECTED: &str = "The user doesn't want to proceed with this tool use.";
+pub(super) const REJECTED: &str = "The user doesn't want to proceed with this tool use.";
 
 /// Two parts of the first line of a result if a hook refused the call or failed: its beginning, and a later part.
 const REFUSED: [&str; 2] = ["PreToolUse:", " hook error: "];
@@ -252,6 +255,37 @@ impl Audit {
     /// Records that a call will not run although it was allowed.
     pub(super) fn overrule(&mut self, Overruled { tool_use_id, reason }: &Overruled) {
         self.decisions.overrule(tool_use_id, reason);
+    }
+
+    /// Records that a request of the agent with this `info` was refused without a decision on it.
+    pub(super) fn refuse(
+        &mut self,
+        info: &AgentInfo,
+        cwd: &Path,
+        request: &PermissionRequest,
+        reason: &str,
+        by: &DecidedBy,
+    ) {
+        let PermissionRequest { tool, input, tool_use_id, .. } = request;
+        self.decisions.append(&DecisionLine {
+            ts: clock::rfc3339(clock::now()),
+            agent: info.agent_id.as_str(),
+            project: Some(&*info.project).filter(|project| !project.is_empty()),
+            beat: info.beat.as_ref(),
+            tool,
+            input: shown(&input.to_string()),
+            answers: None,
+            cwd,
+            session: "",
+            tool_use_id,
+            decision: DecisionKind::Deny,
+            by,
+            reason: mask(reason),
+            request: None,
+            answered_by: None,
+            breach: false,
+            duration_ms: 0,
+        });
     }
 
     /// Notes that the agent has murmur do one of `calls`, and whether that is allowed: the agent may report it as a call of its own.

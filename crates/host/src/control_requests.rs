@@ -36,10 +36,15 @@ const INCOMPLETE: usize = 64;
 /// How much of a failed hook's stderr to read, in bytes.
 const COMPLAINT: u64 = 4 << 10;
 
+/// The hook event for a call that no hook has seen.
+const FIRST: &str = "PreToolUse";
+
 /// Handles an agent's control requests.
 #[derive(Debug)]
 pub(super) struct ControlRequests {
     hook: Option<Arc<Hook>>,
+    /// The hook event for calls that the agent asks about: whether a hook has run before for the same call.
+    event: &'static str,
     answers: mpsc::Sender<HookAnswer>,
     /// Requests in progress.
     asked: HashMap<String, AbortHandle>,
@@ -69,8 +74,6 @@ pub(super) enum NoDecision {
 #[derive(Debug)]
 struct Hook {
     program: HookProgram,
-    /// The hook event: whether a hook has run before for the same call.
-    event: &'static str,
     env: Vec<(&'static str, OsString)>,
     cwd: PathBuf,
 }
@@ -85,11 +88,10 @@ impl ControlRequests {
     ) -> (Self, mpsc::Receiver<HookAnswer>) {
         let (answers, lines) = mpsc::channel(ANSWERS);
         let Invocation { env, cwd, .. } = invocation;
-        let event = if backend.has(Capability::Hooks) { "PermissionRequest" } else { "PreToolUse" };
-        let hook =
-            program.map(|program| Arc::new(Hook { program, event, env: env.clone(), cwd: cwd.clone() }));
+        let event = if backend.has(Capability::Hooks) { "PermissionRequest" } else { FIRST };
+        let hook = program.map(|program| Arc::new(Hook { program, env: env.clone(), cwd: cwd.clone() }));
         let (asked, incomplete, session) = (HashMap::new(), Vec::new(), None);
-        (Self { hook, answers, asked, incomplete, session }, lines)
+        (Self { hook, event, answers, asked, incomplete, session }, lines)
     }
 
     /// Handles an event of the conversation `session`. [`Self::complete`] starts answering its requests.
@@ -100,14 +102,19 @@ impl ControlRequests {
                 self.incomplete.push((Instant::now() + COMPLETION, (**asks).clone()));
             }
             Event::PermissionRequestCancelled { request_id } => self.withdraw(request_id),
+            // The agent says nothing about requests of a turn that was interrupted.
+            Event::Result(_) if self.event == FIRST => {
+                self.incomplete.clear();
+                self.asked.drain().for_each(|(_, answering)| answering.abort());
+            }
             _ => {}
         }
     }
 
-    /// Has the hook decide on a request of the conversation `session` that is complete.
+    /// Has the hook decide on a request of the conversation `session` that is complete, and that no hook has seen.
     pub(super) fn ask(&mut self, request: PermissionRequest, session: Option<&SessionId>) {
         self.session = session.cloned();
-        self.answer(request);
+        self.answer(request, FIRST);
     }
 
     /// Forgets the request with this id.
@@ -122,7 +129,7 @@ impl ControlRequests {
     pub(super) fn complete(&mut self, dialog: &dyn Dialog, now: Instant) {
         for (until, mut asks) in std::mem::take(&mut self.incomplete) {
             if dialog.complete(&mut asks) || until <= now || self.incomplete.len() >= INCOMPLETE {
-                self.answer(asks);
+                self.answer(asks, self.event);
             } else {
                 self.incomplete.push((until, asks));
             }
@@ -134,13 +141,13 @@ impl ControlRequests {
         self.incomplete.iter().map(|(until, _)| *until).min()
     }
 
-    fn answer(&mut self, asks: PermissionRequest) {
+    fn answer(&mut self, asks: PermissionRequest, event: &'static str) {
         let Some(hook) = self.hook.clone() else { return };
         self.asked.retain(|_, answering| !answering.is_finished());
         let (answers, session) = (self.answers.clone(), self.session.clone());
         let id = asks.request_id.clone();
         let answering = tokio::spawn(async move {
-            let decision = hook.ask(&asks, session.as_ref()).await;
+            let decision = hook.ask(&asks, event, session.as_ref()).await;
             // An agent that has ended needs no response.
             let _gone = answers.send(HookAnswer { request: asks, decision }).await;
         });
@@ -153,17 +160,18 @@ impl Hook {
     async fn ask(
         &self,
         asks: &PermissionRequest,
+        event: &'static str,
         session: Option<&SessionId>,
     ) -> Result<CallDecision, NoDecision> {
         let input = json!({
-            "hook_event_name": self.event,
+            "hook_event_name": event,
             "session_id": session.map_or("", SessionId::as_str),
             "cwd": asks.cwd.as_deref().map_or_else(|| self.cwd.clone(), |cwd| self.cwd.join(cwd)),
             "tool_name": asks.tool,
             "tool_input": asks.input,
             "tool_use_id": asks.tool_use_id,
         });
-        let (program, words) = self.program.argv(self.event);
+        let (program, words) = self.program.argv(event);
         let mut command = Command::new(program);
         command.args(words).envs(self.env.iter().map(|(name, value)| (name, value))).current_dir(&self.cwd);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);

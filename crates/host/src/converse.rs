@@ -4,6 +4,7 @@
 use super::audit::{Audit, Coverage};
 use super::control_requests::{ControlRequests, HookAnswer, NoDecision};
 use murmur_agent::backend;
+use murmur_agent::client_call::ClientStep;
 use murmur_agent::dialog::{CallDecision, Conversation};
 use murmur_agent::event::Event;
 use murmur_agent::parser::Parser;
@@ -71,6 +72,11 @@ pub async fn converse(partner: BeatAgent<'_>, mut output: mpsc::Receiver<Vec<u8>
                     return;
                 }
                 requests.complete(&*dialog, Instant::now());
+                for step in dialog.client_steps() {
+                    if let ClientStep::Ask { request, .. } = step {
+                        requests.ask(request, session.as_ref());
+                    }
+                }
                 next.extend(dialog.repeat_decisions(&mut |call| audit.is_allowed(call)));
                 next
             }

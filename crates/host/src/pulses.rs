@@ -1,6 +1,8 @@
 //! The pulses that no hook of an agent's backend writes: its host writes them, from its events. Best effort, as in a hook.
 
-use super::protocol::AgentInfo;
+use super::audit::REJECTED;
+use super::event::Progress;
+use super::protocol::{AgentInfo, Wait};
 use murmur_agent::backend;
 use murmur_agent::event::Event;
 use murmur_core::config::backend::Capability;
@@ -19,12 +21,21 @@ const ERROR: usize = 200;
 /// How much of a message to remember, in characters; it may be a little more.
 const SAID: usize = 4 << 10;
 
+/// Which pulses no hook writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unwritten {
+    All,
+    /// Those of calls and turns that fail.
+    Failures,
+    /// Those of turns that are interrupted while a call waits for a person.
+    Waits,
+}
+
 /// Writes the pulses of one agent.
 #[derive(Debug)]
 pub struct Pulses {
     dir: DataDir,
-    /// Whether hooks write those of calls and turns that succeed.
-    only_failures: bool,
+    unwritten: Unwritten,
     /// What all of them have in common.
     common: Pulse,
     /// Calls without a result: id, tool and action.
@@ -34,32 +45,54 @@ pub struct Pulses {
 }
 
 impl Pulses {
-    /// The pulses of the agent with this `info`; `None` if its hooks write all of them.
+    /// The pulses of the agent with this `info`.
     #[must_use]
-    pub fn of(dir: &DataDir, info: &AgentInfo) -> Option<Self> {
+    pub fn of(dir: &DataDir, info: &AgentInfo) -> Self {
         let common = Pulse {
             agent_id: info.agent_id.to_string(),
             workspace: info.worktree.clone(),
             backend: info.backend.to_string(),
             ..Pulse::default()
         };
-        let only_failures = info.backend.has(Capability::Hooks);
-        (!only_failures || !backend::hooks_report_failures(&info.backend)).then(|| Self {
-            dir: dir.clone(),
-            only_failures,
-            common,
-            calls: Vec::new(),
-            said: String::new(),
-        })
+        let unwritten = match info.backend.has(Capability::Hooks) {
+            true if backend::hooks_report_failures(&info.backend) => Unwritten::Waits,
+            true => Unwritten::Failures,
+            false => Unwritten::All,
+        };
+        Self { dir: dir.clone(), unwritten, common, calls: Vec::new(), said: String::new() }
     }
 
-    /// Notes the agent's process.
-    pub fn runs_as(&mut self, pid: Option<u32>) {
-        self.common.pid = pid;
+    /// Handles what happens while the agent runs.
+    pub fn note(&mut self, progress: &Progress<'_>) {
+        match progress {
+            Progress::Spawned(pid) => self.common.pid = *pid,
+            Progress::Agent(event) => self.see(event),
+            Progress::Waiting(wait) => self.waits(wait),
+            Progress::Untrusted(_) | Progress::Waited(_) => {}
+        }
+    }
+
+    /// Notes a call that waits for a person, which its agent may not have announced. If its turn is interrupted meanwhile, it was
+    /// the last one.
+    fn waits(&mut self, wait: &Wait) {
+        if let Some(call) = &wait.call
+            && self.calls.iter().all(|[known, ..]| *known != call.tool_use_id)
+        {
+            self.remember(&call.tool_use_id, &call.tool, action::of(&call.tool, &call.input.to_string()));
+        }
+    }
+
+    fn remember(&mut self, id: &str, tool: &str, action: String) {
+        self.said.clear();
+        self.calls.retain(|[known, ..]| *known != id);
+        if self.calls.len() == CALLS {
+            self.calls.remove(0);
+        }
+        self.calls.push([id.to_owned(), tool.to_owned(), action]);
     }
 
     /// Handles one of the agent's events.
-    pub fn see(&mut self, event: &Event<'_>) {
+    fn see(&mut self, event: &Event<'_>) {
         match event {
             Event::Session { id, .. } => {
                 // A resumed agent may have repeated its conversation.
@@ -78,15 +111,11 @@ impl Pulses {
                 let room = SAID.saturating_sub(self.said.len());
                 self.said.extend(text.chars().take(room));
             }
-            Event::ToolUse { id, name, input, .. } => {
-                self.said.clear();
-                self.calls.retain(|[known, ..]| *known != **id);
-                if self.calls.len() == CALLS {
-                    self.calls.remove(0);
-                }
-                let action = action::of(name, input.0.get());
-                self.calls.push([id.clone().into_owned(), name.clone().into_owned(), action]);
+            Event::ToolUse { id, name, input, .. } if self.unwritten != Unwritten::Waits => {
+                self.remember(id, name, action::of(name, input.0.get()));
             }
+            Event::Blocked { id, .. } => self.calls.retain(|[known, ..]| *known != **id),
+            Event::ToolResult { output, is_error: true, .. } if output.starts_with(REJECTED) => {}
             Event::ToolResult { id, output, is_error, .. } if self.common.session_id.is_some() => {
                 let Some(at) = self.calls.iter().position(|[known, ..]| *known == **id) else { return };
                 let [id, tool_name, last_action] = self.calls.remove(at);
@@ -104,6 +133,9 @@ impl Pulses {
             Event::Result(result) => {
                 // A turn that was interrupted ends without results of its calls.
                 let interrupted = self.calls.drain(..).next_back().filter(|_| result.is_error);
+                if self.unwritten == Unwritten::Waits && interrupted.is_none() {
+                    return;
+                }
                 // Results of the Agent Client Protocol have no text.
                 let said = std::mem::take(&mut self.said);
                 let errors = Some(result.told_errors().collect::<Vec<_>>().join("; "))
@@ -130,14 +162,19 @@ impl Pulses {
 
     /// Marks the agent as ended.
     pub fn end(self) {
-        if self.only_failures {
+        if self.unwritten != Unwritten::All {
             return;
         }
         let _best_effort = put_over(&self.dir, &self.common.agent_id);
     }
 
     fn put_unless_hooks_do(&self, pulse: Pulse) {
-        if self.only_failures && pulse.error.is_none() {
+        let is_written = match self.unwritten {
+            Unwritten::All => false,
+            Unwritten::Failures => pulse.error.is_none(),
+            Unwritten::Waits => pulse.state != State::Idle,
+        };
+        if is_written {
             return;
         }
         let current_task = task::get(&self.dir, &pulse.agent_id);
@@ -179,9 +216,8 @@ mod tests {
     fn the_host_of_an_agent_without_hooks_writes_its_pulses() {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
-        assert!(Pulses::of(&dir, &info(Backend::Claude)).is_none());
-        let mut pulses = Pulses::of(&dir, &info(Backend::Acp("x".into()))).unwrap();
-        pulses.runs_as(Some(7));
+        let mut pulses = Pulses::of(&dir, &info(Backend::Acp("x".into())));
+        pulses.note(&Progress::Spawned(Some(7)));
         let mut parser = Parser::new(Dialect::Acp);
         let mut shown = Vec::new();
         for line in [
@@ -218,7 +254,7 @@ mod tests {
     fn where_hooks_report_no_failures_the_host_writes_only_these() {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
-        let mut pulses = Pulses::of(&dir, &info(Backend::Codex)).unwrap();
+        let mut pulses = Pulses::of(&dir, &info(Backend::Codex));
         let mut parser = Parser::new(Dialect::CodexAppServer);
         let mut see = |line: &str| {
             parser.feed(format!("{line}\n").as_bytes(), &mut |event| pulses.see(&event));
@@ -249,11 +285,67 @@ mod tests {
         assert_eq!(see(&item("completed", "c", "failed")).unwrap(), r#"running Bash make c Some("failed")"#);
     }
 
+    /// That an agent waits for an answer about `git push`.
+    fn wait() -> Wait {
+        let call = serde_json::json!({ "request": "22222222", "call": {
+            "agent": "site-1", "session": "s", "toolUseId": "call_1", "tool": "Bash",
+            "input": { "command": "git push" }, "cwd": "/", "workspace": "/", "project": "site",
+            "whom": "person", "hook": "h" } });
+        serde_json::from_value(call).unwrap()
+    }
+
+    #[test]
+    fn a_call_that_was_interrupted_while_it_waited_is_the_last_action() {
+        let [session, end] = [
+            r#"{"id":"thread","result":{"thread":{"id":"s"},"approvalPolicy":"untrusted"}}"#,
+            r#"{"method":"turn/completed","params":{"turn":{"id":"t","status":"interrupted"}}}"#,
+        ];
+        let blocked = r#"{"method":"hook/completed","params":{"run":{"id":"pre-tool-use:0:/<session-flags>/config.toml:call_1","status":"blocked","eventName":"preToolUse"}}}"#;
+        let rejected = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"call_1","is_error":true,"content":"The user doesn't want to proceed with this tool use."}]}}"#;
+        let ran = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"call_1","content":"done"}]}}"#;
+        let failed = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["[ede_diagnostic] result_type=user x"]}"#;
+        let init = r#"{"type":"system","subtype":"init","session_id":"s"}"#;
+        let acp = r#"{"id":"murmur-session","result":{"sessionId":"s"}}"#;
+        let cancelled = r#"{"id":"murmur-prompt:1","result":{"stopReason":"cancelled"}}"#;
+        let (codex, claude) = (Dialect::CodexAppServer, Dialect::StreamJson);
+        for (backend, dialect, before, after, is_last) in [
+            (Backend::Codex, codex, session, &[end][..], true),
+            (Backend::Codex, codex, session, &[blocked, end], false),
+            (Backend::Claude, claude, init, &[rejected, failed], true),
+            (Backend::Claude, claude, init, &[failed], true),
+            (Backend::Claude, claude, init, &[ran, failed], false),
+            (Backend::Acp("x".into()), Dialect::Acp, acp, &[cancelled], true),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
+            // An earlier call of the same session, of which a hook wrote the pulse.
+            let earlier = Pulse {
+                agent_id: "site-1".to_owned(),
+                tool_name: "Read".to_owned(),
+                last_action: "a.txt".to_owned(),
+                session_id: Some(SessionId::new("s".to_owned())),
+                ..Pulse::default()
+            };
+            let mut pulses = Pulses::of(&dir, &info(backend.clone()));
+            let mut parser = Parser::new(dialect);
+            let mut feed = |pulses: &mut Pulses, line: &str| {
+                parser.feed(format!("{line}\n").as_bytes(), &mut |event| pulses.see(&event));
+            };
+            feed(&mut pulses, before);
+            put(&dir, earlier).unwrap();
+            pulses.waits(&wait());
+            after.iter().for_each(|line| feed(&mut pulses, line));
+            let last = folder::read(&dir.pulse("site-1")).unwrap().pulse;
+            let expected = if is_last { ("Bash", "git push") } else { ("Read", "a.txt") };
+            assert_eq!((&*last.tool_name, &*last.last_action), expected, "{backend} {after:?}");
+        }
+    }
+
     #[test]
     fn the_last_action_of_a_turn_without_calls_is_its_message() {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
-        let mut pulses = Pulses::of(&dir, &info(Backend::Acp("x".into()))).unwrap();
+        let mut pulses = Pulses::of(&dir, &info(Backend::Acp("x".into())));
         let mut parser = Parser::new(Dialect::Acp);
         let chunk = |text: &str| {
             format!(

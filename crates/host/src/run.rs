@@ -371,8 +371,8 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         let lost = lost.or(unsaid);
         let refusals = match self.audit.refusals() {
             refusals if self.spec.is_audited => refusals,
-            Refusals { unanswered, by_backend, .. } => {
-                Refusals { unanswered, by_backend, ..Refusals::default() }
+            Refusals { by_guard, unanswered, by_backend, .. } => {
+                Refusals { by_guard, unanswered, by_backend, ..Refusals::default() }
             }
         };
         let (denials, unfinished) = (self.audit.denials(), self.activity.has_unfinished_turn());

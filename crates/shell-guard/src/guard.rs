@@ -112,6 +112,9 @@ fn check_call(call: &Call, links: Option<LinkReader>) -> Finding {
         let why = "the request doesn't say what would be run or written".to_owned();
         return Finding::Doubt { why };
     }
+    if let found @ Finding::Doubt { .. } = inspect_request(call) {
+        return found;
+    }
     let mut guard = Guard { finding: Finding::Clear, own: &call.place.own };
     let scope = Scope::new(Some(&call.place)).with_links(links);
     for path in written_paths(call) {
@@ -123,6 +126,12 @@ fn check_call(call: &Call, links: Option<LinkReader>) -> Finding {
         }
     }
     guard.finding
+}
+
+/// Checks only whether an agent asks for more than a call, which is for a person to allow, also without a guard.
+#[must_use]
+pub fn inspect_request(call: &Call) -> Finding {
+    tool::for_people(call).map_or(Finding::Clear, |why| Finding::Doubt { why: why.to_owned() })
 }
 
 /// Returns the files that a tool call would write. For an MCP tool whose name suggests writing, these are all paths in its

@@ -38,8 +38,20 @@ impl Approval {
 }
 
 impl Codex<'_> {
-    /// Asks, and waits for the answer.
+    /// Asks about a call, and waits for the decision.
     pub(super) fn approval(&mut self, method: &str, params: Value) -> Result<Approval, Halt> {
+        let reply = self.ask(method, params)?;
+        let approval = Approval::read(&reply, method);
+        if reply["result"]["decision"] == "acceptForSession"
+            && let Some(thread) = self.thread()
+        {
+            thread.approved = true;
+        }
+        Ok(approval)
+    }
+
+    /// Sends a request, and waits for the answer.
+    pub(super) fn ask(&mut self, method: &str, params: Value) -> Result<Value, Halt> {
         let id = self.asked;
         self.asked += 1;
         let mut request = self.notification(method, params);
@@ -57,13 +69,7 @@ impl Codex<'_> {
         };
         self.unanswered = None;
         self.notify("serverRequest/resolved", json!({"requestId": id}))?;
-        let approval = Approval::read(&reply, method);
-        if reply["result"]["decision"] == "acceptForSession"
-            && let Some(thread) = self.thread()
-        {
-            thread.approved = true;
-        }
-        Ok(approval)
+        Ok(reply)
     }
 
     /// Ends the item of a call that was not approved.

@@ -141,6 +141,14 @@ impl Codex<'_> {
                             native::codex(block["name"].as_str().unwrap_or_default(), &block["input"]);
                         self.call(&block["id"], &tool, &input)
                     }
+                    Some("client") => {
+                        calls = true;
+                        self.ask(block["method"].as_str().unwrap_or_default(), block["params"].clone())
+                            .and_then(|reply| {
+                                self.text(&format!("msg_{done}_{number}"), &reply.to_string().into())
+                            })
+                            .map(drop)
+                    }
                     Some("thinking") => self.thought(&format!("rs_{done}_{number}")),
                     _ => self
                         .text(&format!("msg_{done}_{number}"), &block["text"])

@@ -118,11 +118,7 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
         let (mut reports, mut pulses) = (Reports::default(), Pulses::of(&dir, &spec.info));
         let observe = |progress: Progress<'_>, _| {
             note_version(&progress, &args.backend);
-            match (&progress, &mut pulses) {
-                (Progress::Agent(event), Some(pulses)) => pulses.see(event),
-                (Progress::Spawned(pid), Some(pulses)) => pulses.runs_as(*pid),
-                _ => {}
-            }
+            pulses.note(&progress);
             if let Progress::Agent(event) = progress
                 && reports.observe(event, clock::now())
             {
@@ -131,7 +127,7 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
             }
         };
         let ran = host::run(&spec, listeners, stop, announce, observe).await;
-        pulses.into_iter().for_each(Pulses::end);
+        pulses.end();
         // Release it before clients learn that the agent has ended.
         drop((kept, folder));
         let (error, exit) = match &ran {

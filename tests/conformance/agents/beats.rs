@@ -81,6 +81,13 @@ impl Agent {
             "models": { "m1": model } });
         let settings = json!({ "model": "fake/m1", "autoupdate": false, "provider": { "fake": provider } });
         std::fs::write(opencode.join("opencode.json"), settings.to_string())?;
+        let goose = format!(
+            "[acp.goose]\nenv = {{ GOOSE_PROVIDER = \"openai\", GOOSE_MODEL = \"gpt-4o\", GOOSE_DISABLE_KEYRING = \"1\", \
+             OPENAI_HOST = \"http://127.0.0.1:{}\", OPENAI_API_KEY = \"x\" }}\n",
+            place.port()
+        );
+        DirBuilder::new().mode(0o700).create(place.folder.path().join("data/config"))?;
+        std::fs::write(place.folder.path().join("data/config/config.toml"), goose)?;
         let checker = if agent.has(Capability::Asks) { "deny" } else { "off" };
         Ok(Self { name: agent.backend, checker, place })
     }
@@ -152,7 +159,7 @@ fn untrusted(agent: &mut Agent) -> Result<()> {
     let (ran, user) = (site.join("ran"), agent.place.folder.path().join("home/.codex/config.toml"));
     let git = Command::new("git").args(["init", "--quiet"]).current_dir(&site).status()?;
     ensure!(git.success(), "git: {git}");
-    for folder in [".claude", ".codex"] {
+    for folder in [".claude", ".codex", ".agents/plugins/own/hooks"] {
         std::fs::create_dir_all(site.join(folder))?;
     }
     let hook = json!({ "hooks": [{ "type": "command", "command": format!("touch {}", ran.display()) }] });
@@ -162,8 +169,14 @@ fn untrusted(agent: &mut Agent) -> Result<()> {
             ".claude/settings.json",
             json!({ "hooks": { "SessionStart": [&hook], "UserPromptSubmit": [&hook] } }).to_string(),
         ),
-        (".mcp.json", json!({ "mcpServers": { "own": server } }).to_string()),
+        (".mcp.json", json!({ "mcpServers": { "own": &server } }).to_string()),
         (".codex/config.toml", format!("[mcp_servers.own]\ncommand = \"touch\"\nargs = [{ran:?}]\n")),
+        (".agents/plugins/own/plugin.json", json!({ "name": "own", "version": "1.0.0" }).to_string()),
+        (
+            ".agents/plugins/own/hooks/hooks.json",
+            json!({ "hooks": { "SessionStart": [&hook], "UserPromptSubmit": [&hook] } }).to_string(),
+        ),
+        (".agents/plugins/own/.mcp.json", json!({ "mcpServers": { "own": &server } }).to_string()),
         (
             "opencode.json",
             json!({ "mcp": { "own": { "type": "local", "command": ["touch", &ran] } } }).to_string(),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 
-use super::{beat, decisions, patch, said};
+use super::{beat, decisions, default_agent, patch, said};
 use crate::env::Env;
 
 /// What an ACP agent says about a call when it asks for permission.
@@ -140,4 +140,85 @@ fn a_call_that_codex_declines_in_its_sandbox_is_denied() {
     assert_eq!(last[..], ["Write", "deny", why]);
     let shown = env.run(["show"]);
     assert!(shown.contains("the backend: Codex's sandbox (read-only)"), "{shown}");
+}
+
+/// A turn in which Codex asks for this before it answers.
+fn codex_asks(method: &str, params: &Value) -> Value {
+    json!([json!([{ "type": "client", "method": method, "params": params }]), said("HEARTBEAT_OK")])
+}
+
+fn network() -> Value {
+    let context = json!({ "host": "example.com", "protocol": "https" });
+    codex_asks(
+        "item/commandExecution/requestApproval",
+        &json!({ "kind": "command", "itemId": "call_1", "networkApprovalContext": context }),
+    )
+}
+
+fn form(required: &[&str]) -> Value {
+    let schema = json!({ "type": "object", "properties": {}, "required": required });
+    let params = json!({ "serverName": "t", "mode": "form", "message": "Sure?", "requestedSchema": schema });
+    codex_asks("mcpServer/elicitation/request", &params)
+}
+
+#[test]
+fn what_codex_asks_a_person_is_denied_without_one() {
+    for (script, tool, words, reason) in [
+        (
+            network(),
+            "SandboxAccess",
+            "the guard refused SandboxAccess(host: example.com, protocol: https)",
+            "the agent's sandbox forbids it; nobody can be asked",
+        ),
+        (
+            form(&[]),
+            "mcp__t__elicitation",
+            "the guard refused mcp__t__elicitation(Sure?)",
+            "the MCP server asks a person; nobody can be asked",
+        ),
+        (
+            form(&["color"]),
+            "mcp__t__elicitation",
+            "nobody answered the request for mcp__t__elicitation(Sure?)",
+            "murmur can't fill in the form of the MCP server t",
+        ),
+    ] {
+        let (env, line) = beat("codex", &script);
+        assert_eq!(line["summary"], format!("HEARTBEAT_OK, but {words}"), "{line}");
+        assert_eq!((&line["outcome"], &line["denials"]), (&json!("attention"), &json!([tool])), "{line}");
+        let [[found, decision, why]] = &decisions(&env)[..] else { panic!("{line}") };
+        assert!(found == tool && decision == "deny" && why.starts_with(reason), "{why}");
+        let shown = env.run(["show"]);
+        assert!(shown.contains(&format!("  {tool}(")) && shown.contains(reason), "{shown}");
+        assert!(shown.contains("decline"), "{shown}");
+        assert!(env.run(["log"]).contains("1 call denied"), "{}", env.run(["log"]));
+    }
+}
+
+#[test]
+fn a_person_answers_what_codex_asks() {
+    for (script, answer) in
+        [(network(), r#"{"decision":"accept"}"#), (form(&[]), r#"{"action":"accept","content":{}}"#)]
+    {
+        for is_allowed in [true, false] {
+            let env = Env::new();
+            env.agent("codex");
+            default_agent(&env, "codex");
+            // No daemon starts it.
+            let site = env.workspace("site", "---\npermissionsChecker: manual\n---\nDo it.");
+            site.plays(&json!({ "script": script }));
+            let daemon = env.daemon();
+            let beat = env.beat();
+            let request = env.opened();
+            assert!(request["doubt"].is_string(), "{request}");
+            env.run([if is_allowed { "allow" } else { "deny" }, request["id"].as_str().unwrap()]);
+            let line = crate::permit::line(beat);
+            daemon.stop();
+            assert_eq!(line["outcome"], "ok", "{line}");
+            assert_eq!(line["denials"].is_null(), is_allowed, "{line}");
+            let shown = env.run(["show"]);
+            assert_eq!(shown.contains(answer), is_allowed, "{shown}");
+            assert_eq!(shown.contains("denied by you"), !is_allowed, "{shown}");
+        }
+    }
 }

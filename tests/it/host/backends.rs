@@ -54,7 +54,7 @@ fn hosted<'a>(
     instructions: &Value,
     more: &[&str],
 ) -> Live<'a> {
-    if !env.home().join("bin").join(program).exists() {
+    if program != "claude" && !env.home().join("bin").join(program).exists() {
         env.agent(program);
     }
     env.site(instructions);
@@ -151,5 +151,25 @@ fn an_interrupt_ends_a_turn_and_not_the_agent() {
         assert!(!events.iter().any(|event| is_state(event, "exited")));
         live.stop();
         live.wait_for_end();
+    }
+}
+
+#[test]
+fn a_call_that_waits_when_its_turn_is_interrupted_is_the_last_one_and_waits_no_more() {
+    for agent in AGENTS.into_iter().chain([("claude", "claude")]) {
+        let env = Env::new();
+        let call = json!([{ "type": "tool_use", "id": "call_1", "name": "Bash", "input": { "command": "git push" } }]);
+        let script = json!([call, [{ "type": "text", "text": "Done" }]]);
+        let daemon = env.daemon();
+        let live = hosted(&env, agent, &json!({ "live": null, "script": script }), &["Push"]);
+        let mut peer = live.follow(0);
+        let request = env.opened();
+        assert_eq!(env.murmur(["agent", "interrupt", ID]).quiet(), "interrupted site-1\n");
+        peer.until(|event| is_idle_after(event, 1));
+        assert_eq!(shown(&env), ["Bash", "git push"], "{agent:?}");
+        assert_eq!(env.closed()["id"], request["id"], "{agent:?}");
+        live.stop();
+        live.wait_for_end();
+        daemon.stop();
     }
 }

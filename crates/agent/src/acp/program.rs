@@ -59,6 +59,9 @@ const KNOWN: [(&str, Program); 5] = [
     ("gemini", Program { mode: Some("default"), model: ModelBy::Option("--model"), ..OTHER }),
 ];
 
+/// goose's name, which has plugins.
+pub(super) const GOOSE: &str = "goose";
+
 /// opencode's name, which has settings that depend on the user's.
 pub(super) const OPENCODE: &str = "opencode";
 

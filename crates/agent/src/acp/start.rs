@@ -1,5 +1,6 @@
 //! How a program that speaks the Agent Client Protocol is started.
 
+use super::goose;
 use super::opencode;
 use super::program::{self, ModelBy, Program};
 use crate::dialog::Conversation;
@@ -52,7 +53,13 @@ pub fn environment(
 pub(crate) fn start(name: &str, plan: Plan<'_>) -> Result<Prepared, Failure> {
     let program = Program::named(name);
     let mut args = plan.args;
-    let mut program_env = environment(name, plan.env, &plan.guarded.user.home)?;
+    let home = &plan.guarded.user.home;
+    let is_chosen = plan.env.iter().any(|(name, _)| name == goose::PLUGINS);
+    let mut program_env = environment(name, plan.env, home)?;
+    if name == program::GOOSE && !is_chosen {
+        let plugins = goose::disabled(plan.guarded.workspace, home)?;
+        program_env.extend(plugins.map(|plugins| (goose::PLUGINS.to_owned(), plugins.into())));
+    }
     let mut model = plan.model.map(str::to_owned);
     match program.model {
         ModelBy::Dialog => {}

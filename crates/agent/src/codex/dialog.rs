@@ -2,14 +2,16 @@
 //!
 //! Without a sandbox Codex asks about every call, and gets the decision that the hook has recorded; no decision is a denial.
 //! In a sandbox it asks about calls that would leave it, which murmur always declines: an approved call runs without any
-//! sandbox (measured on 0.169.0), and the hook was not told that it would.
+//! sandbox (measured on 0.169.0), and the hook was not told that it would. What else it asks a person, `consent` has.
 
+use super::consent::Consents;
 use super::hello::hello;
 use super::hooks;
 use super::line::CodexMessage;
 use super::thread::{
     ASK_ALWAYS, ASK_TO_LEAVE, CLEAN, HOOKS, INITIALIZE, INTERRUPT, LIMITS, THREAD, TURN, Thread,
 };
+use crate::client_call::ClientStep;
 use crate::dialog::{CallDecision, Conversation, Dialog, Overruled};
 use crate::event::MAX_LINE;
 use crate::event::PermissionRequest;
@@ -49,6 +51,7 @@ pub struct CodexDialog {
     asked: Vec<Asked>,
     overruled: Vec<Overruled>,
     mcp_calls: Vec<McpCall>,
+    consents: Consents,
 }
 
 /// A request for approval.
@@ -110,6 +113,7 @@ impl CodexDialog {
             asked: Vec::new(),
             overruled: Vec::new(),
             mcp_calls: Vec::new(),
+            consents: Consents::default(),
         }
     }
 
@@ -193,9 +197,14 @@ impl CodexDialog {
                     self.mcp_calls.push(call);
                 }
             }
+            "serverRequest/resolved" => {
+                let params: Option<Value> = line.params();
+                self.consents.withdraw(&params.unwrap_or_default()["requestId"].to_string());
+            }
             "turn/completed" => {
                 self.turn = None;
                 self.mcp_calls.clear();
+                self.consents.end_turn();
                 let params: Option<Value> = line.params();
                 let is_interrupted = params.is_some_and(|params| params["turn"]["status"] == "interrupted");
                 // Commands that the turn started keep running in background terminals.
@@ -215,21 +224,20 @@ impl CodexDialog {
     /// Takes a request of the app-server. Returns the answer, unless it depends on the decision on a call.
     fn asks(&mut self, method: &str, id: &str, line: &CodexMessage<'_>) -> Vec<u8> {
         let params: Value = line.params().unwrap_or_default();
-        let is_set = |name: &str| params.get(name).is_some_and(|value| !value.is_null());
-        let is_sandboxed = !matches!(self.stage, Stage::Ready { sandbox: None, .. });
+        let sandbox = match &self.stage {
+            Stage::Ready { sandbox, .. } => sandbox.clone(),
+            Stage::Opening | Stage::Failed => Some("unknown".to_owned()),
+        };
+        if let Some(answer) = self.consents.take(method, id, &params, sandbox.as_deref()) {
+            return answer;
+        }
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let mut is_refused = false;
+        let is_elicitation = method == "mcpServer/elicitation/request";
+        let mut is_refused = sandbox.is_some() && !is_elicitation;
         let asked = match method {
-            "item/commandExecution/requestApproval" => {
-                let is_plain = params.get("kind").is_none_or(|kind| kind == "command")
-                    && !is_set("networkApprovalContext")
-                    && !is_set("approvalId");
-                // If only a part of it is declined, the command runs on.
-                is_refused = is_plain && is_sandboxed;
-                (is_plain && !is_sandboxed).then(|| text(&params["itemId"]))
-            }
+            "item/commandExecution/requestApproval" => (!is_refused).then(|| text(&params["itemId"])),
             "item/fileChange/requestApproval" => {
-                is_refused = is_sandboxed || is_set("grantRoot");
+                is_refused |= params.get("grantRoot").is_some_and(|folder| !folder.is_null());
                 (!is_refused).then(|| text(&params["itemId"]))
             }
             "mcpServer/elicitation/request" => {
@@ -240,8 +248,10 @@ impl CodexDialog {
                         && call.arguments == meta["tool_params"]
                 };
                 let at = self.mcp_calls.iter().position(is_meant);
-                at.filter(|_| meta["codex_approval_kind"] == "mcp_tool_call")
-                    .map(|at| self.mcp_calls.remove(at).item)
+                if at.is_none() {
+                    self.consents.refuse_unknown(id, &params);
+                }
+                at.map(|at| self.mcp_calls.remove(at).item)
             }
             _ => {
                 let error = json!({ "code": -32601, "message": format!("murmur does not answer {method}") });
@@ -249,13 +259,11 @@ impl CodexDialog {
             }
         };
         if is_refused {
-            let reason = match &self.stage {
-                Stage::Ready { sandbox: Some(sandbox), .. } => outside(sandbox),
-                _ => "Codex asked to write to a whole folder, not only to what the hook saw".to_owned(),
-            };
+            let folder =
+                || "Codex asked to write to a whole folder, not only to what the hook saw".to_owned();
+            let reason = sandbox.as_deref().map_or_else(folder, outside);
             self.overruled.push(Overruled { tool_use_id: text(&params["itemId"]), reason });
         }
-        let is_elicitation = method == "mcpServer/elicitation/request";
         match asked {
             Some(item) => {
                 self.asked.push(Asked { id: id.to_owned(), item, is_elicitation });
@@ -303,8 +311,12 @@ impl Dialog for CodexDialog {
         }
     }
 
-    fn answer(&mut self, _request: &PermissionRequest, _decision: &CallDecision) -> Vec<u8> {
-        Vec::new()
+    fn answer(&mut self, request: &PermissionRequest, decision: &CallDecision) -> Vec<u8> {
+        self.consents.decided(&request.request_id, matches!(decision, CallDecision::Allow { .. }))
+    }
+
+    fn client_steps(&mut self) -> Vec<ClientStep> {
+        self.consents.steps()
     }
 
     fn repeat_decisions(&mut self, is_allowed: &mut dyn FnMut(&str) -> bool) -> Vec<u8> {
@@ -334,7 +346,7 @@ impl Dialog for CodexDialog {
 }
 
 /// Why a call is declined that would leave `sandbox`.
-fn outside(sandbox: &str) -> String {
+pub(super) fn outside(sandbox: &str) -> String {
     format!("Codex's sandbox ({sandbox}) doesn't allow it; set sandbox_mode in its config.toml")
 }
 
@@ -352,7 +364,7 @@ fn mcp_call(line: &CodexMessage<'_>) -> Option<McpCall> {
 }
 
 /// The answer to a request for approval. `cancel` would end the turn.
-fn decision(id: &str, is_elicitation: bool, is_allowed: bool) -> Vec<u8> {
+pub(super) fn decision(id: &str, is_elicitation: bool, is_allowed: bool) -> Vec<u8> {
     let word = if is_allowed { "accept" } else { "decline" };
     let result = match (is_elicitation, is_allowed) {
         (true, true) => json!({ "action": word, "content": {} }),
@@ -363,7 +375,7 @@ fn decision(id: &str, is_elicitation: bool, is_allowed: bool) -> Vec<u8> {
 }
 
 /// An answer to the request with this id, which is JSON.
-fn answer(id: &str, kind: &str, value: &Value) -> Vec<u8> {
+pub(super) fn answer(id: &str, kind: &str, value: &Value) -> Vec<u8> {
     format!("{{\"id\":{id},\"{kind}\":{value}}}\n").into_bytes()
 }
 

@@ -50,6 +50,6 @@ pub(crate) fn start(plan: Plan<'_>) -> Result<Prepared, Failure> {
         hides_claude_files: false,
     };
     let invocation = Invocation { program: plan.program, args, env, program_env, cwd, stdin: plan.stdin };
-    // Its hooks decide on every call; what it asks about again, the dialog answers with their decisions.
-    Ok(Prepared { invocation, conversation, hook: None, folder: None })
+    // Its own hooks decide on every call. This one decides on what else it asks.
+    Ok(Prepared { invocation, conversation, hook: Some(plan.hook.clone()), folder: None })
 }

@@ -172,7 +172,12 @@ pub struct UnknownBackend(String);
 
 impl Hinted for UnknownBackend {
     fn hint(&self) -> Option<String> {
-        Some("use claude, codex, or acp:NAME, such as acp:opencode".to_owned())
+        let plain = self.0.to_lowercase();
+        let meant = [plain.clone(), format!("acp:{plain}")]
+            .into_iter()
+            .find(|name| name.parse::<Backend>().is_ok_and(|backend| backend.built_in().is_some()));
+        let all = "use claude, codex, or acp:NAME, such as acp:opencode";
+        Some(meant.map_or_else(|| all.to_owned(), |meant| format!("did you mean {meant}? Otherwise, {all}")))
     }
 }
 
@@ -363,6 +368,14 @@ mod tests {
     }
 
     #[test]
+    fn a_backend_that_was_meant_is_suggested() {
+        let hint = |name: &str| name.parse::<Backend>().unwrap_err().hint().unwrap();
+        assert!(hint("Codex").starts_with("did you mean codex? Otherwise, use "));
+        assert!(hint("gemini").starts_with("did you mean acp:gemini? Otherwise, use "));
+        assert!(hint("mine").starts_with("use claude, codex, or acp:NAME"));
+    }
+
+    #[test]
     fn only_claude_has_every_capability() {
         assert!(Capability::ALL.iter().all(|capability| Backend::Claude.has(*capability)));
         assert!(!Backend::Codex.has(Capability::Cost));
@@ -370,7 +383,7 @@ mod tests {
         assert!(!acp("opencode").has(Capability::Hooks));
         let costs = ["opencode", "claude-agent-acp", "mine", "gemini", "goose", "codex-acp"];
         let costs = costs.map(|name| acp(name).has(Capability::Cost));
-        assert_eq!(costs, [true, true, true, false, false, false]);
+        assert_eq!(costs, [true, true, true, false, true, false]);
         let asks = ["opencode", "claude-agent-acp", "mine", "gemini", "goose", "codex-acp"];
         let asks = asks.map(|name| acp(name).has(Capability::Asks));
         assert_eq!(asks, [true, true, false, false, false, false]);
@@ -385,8 +398,7 @@ mod tests {
                         usage limits, background tasks, API error codes, a choice of MCP servers";
         assert_eq!(acp("opencode").lacks(), opencode);
         let gemini = "hooks, requests for all calls, deferred calls, questions to people, a turn limit, \
-                      cost reporting, usage limits, background tasks, a choice of MCP servers, \
-                      protection from settings in repositories";
+                      cost reporting, usage limits, background tasks, a choice of MCP servers";
         assert_eq!(acp("gemini").lacks(), gemini);
     }
 }

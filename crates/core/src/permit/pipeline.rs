@@ -5,7 +5,7 @@ use super::manager;
 use super::policy::{Checker, Policy, Questions};
 use super::rules::{self, Action, Matched, Reading, Rules};
 use shell_guard::call::Call;
-use shell_guard::guard::{Finding, pattern_names_entry};
+use shell_guard::guard::{Finding, inspect_request, pattern_names_entry};
 
 /// The tool for asking a person.
 pub const ASK: &str = "AskUserQuestion";
@@ -38,7 +38,7 @@ pub fn decide(
     reading: Reading<'_>,
     guard: impl FnOnce(&Call) -> Finding,
 ) -> NextStep {
-    let doubt = match if policy.guard { guard(call) } else { Finding::Clear } {
+    let doubt = match if policy.guard { guard(call) } else { inspect_request(call) } {
         Finding::Refused { entry, why } => {
             return decided(DecisionKind::Deny, why, DecidedBy::Guard(entry.to_owned()));
         }
@@ -54,7 +54,7 @@ pub fn decide(
         _ if PLAN.contains(&call.tool.as_str()) => plan_mode(policy),
         _ if policy.manager => manager_call(call, files, reading, doubt),
         Some(matched) if matched.action == Action::Allow => by_rule(matched, DecisionKind::Allow),
-        _ => check(policy.checker, doubt),
+        _ => check(policy.checker, call, doubt),
     }
 }
 
@@ -118,13 +118,16 @@ fn manager_call(call: &Call, files: &[&Rules], reading: Reading<'_>, doubt: Opti
     decided(DecisionKind::Deny, why, by)
 }
 
-fn check(checker: Checker, doubt: Option<String>) -> NextStep {
+fn check(checker: Checker, call: &Call, doubt: Option<String>) -> NextStep {
     let by = DecidedBy::Default("permissions-checker".to_owned());
     match (checker, doubt) {
         (Checker::Manual, doubt) => NextStep::Ask { doubt },
         (_, Some(why)) => {
-            let why =
-                format!("{why}; nobody can be asked to approve it; rewrite it in a form that can be checked");
+            let advice = match call.command() {
+                Some(_) => "rewrite it in a form that can be checked",
+                None => "continue without it, or say what you need",
+            };
+            let why = format!("{why}; nobody can be asked to approve it; {advice}");
             decided(DecisionKind::Deny, why, DecidedBy::Guard("doubt".to_owned()))
         }
         (Checker::Off, None) => decided(DecisionKind::Allow, "nothing forbids it".to_owned(), by),

@@ -3,6 +3,7 @@
 use super::{RefusedCalls, describe};
 use murmur_core::id::AgentId;
 use murmur_core::permit::decision::{DecidedBy, DecisionKind};
+use murmur_store::journal::decisions::DecisionLine;
 use murmur_store::journal::decisions::read::Decided;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -86,9 +87,22 @@ impl Decisions {
     pub(super) fn overrule(&mut self, id: &str, reason: &str) {
         self.read();
         let Some(line) = self.allowing.get(id) else { return };
-        let Ok(line) = overruled(line, reason) else { return };
-        if rotate::append_line(&self.path, &line).is_err() {
-            self.add(&line);
+        if let Ok(line) = overruled(line, reason) {
+            self.append_bytes(&line);
+        }
+    }
+
+    /// Appends a decision of murmur's own.
+    pub(super) fn append(&mut self, line: &DecisionLine<'_>) {
+        if let Ok(mut line) = serde_json::to_vec(line) {
+            line.push(b'\n');
+            self.append_bytes(&line);
+        }
+    }
+
+    fn append_bytes(&mut self, line: &[u8]) {
+        if rotate::append_line(&self.path, line).is_err() {
+            self.add(line);
         }
     }
 

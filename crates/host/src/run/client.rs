@@ -126,6 +126,11 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                     self.control_requests.withdraw(&request);
                     self.refused(&request, WITHDRAWN);
                 }
+                ClientStep::Refuse { request, reason, by } => {
+                    self.audit.refuse(&self.spec.info, &self.spec.invocation.cwd, &request, &reason, &by);
+                    self.show_call(&request);
+                    self.show_result(request.tool_use_id, reason, true);
+                }
             }
         }
     }
@@ -138,6 +143,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                 Some(cwd) => terminals::real_folder(cwd),
                 None => Ok(self.spec.invocation.cwd.clone()),
             },
+            ClientCall::Consent => Ok(self.spec.invocation.cwd.clone()),
             ClientCall::Terminal { .. } => return,
         };
         let real_path = match found {
@@ -154,9 +160,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             }
             _ => {}
         }
-        let (id, name) = (request.tool_use_id.clone(), request.tool.clone());
-        let input = self.client.shortened(&request.input);
-        self.show(MurmurEvent::ToolUse { id, name, input });
+        self.show_call(&request);
         let asked = Asked { tool_use_id: request.tool_use_id.clone(), call, real_path };
         self.client.asked.insert(request.request_id.clone(), asked);
         self.control_requests.ask(request, self.activity.session_id.as_ref());
@@ -166,10 +170,17 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     pub(super) fn decided_for_client(&mut self, request: &str, decision: &CallDecision) {
         let Some(asked) = self.client.asked.get(request) else { return };
         let is_allowed = matches!(decision, CallDecision::Allow { .. });
+        let is_consent = asked.call == ClientCall::Consent;
         self.audit.decided_for_client(&asked.call.equivalents(), is_allowed);
         self.take_client_steps();
         let reason = match decision {
             CallDecision::Deny { reason } => reason,
+            CallDecision::Allow { .. } if is_consent => {
+                if let Some(asked) = self.client.asked.remove(request) {
+                    self.show_result(asked.tool_use_id, "allowed".to_owned(), false);
+                }
+                return;
+            }
             CallDecision::Allow { .. } => "only the call itself was allowed",
         };
         self.refused(request, reason);
@@ -204,7 +215,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                     let shown = text.as_ref().map(|text| cut(text, SHOWN)).unwrap_or_default();
                     (text.map(ClientReply::Text), shown)
                 }
-                ClientCall::Run(_) | ClientCall::Terminal { .. } => return,
+                ClientCall::Run(_) | ClientCall::Terminal { .. } | ClientCall::Consent => return,
             };
             // A host that has ended needs no result.
             let _gone = performed.blocking_send(Performed { request, tool_use_id, result, shown });
@@ -298,6 +309,13 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     pub(super) fn reap(&mut self) {
         reap_but(self.pid, &self.client.terminals.pids());
         self.client.terminals.look();
+    }
+
+    /// Shows a call that murmur decides on.
+    fn show_call(&mut self, request: &PermissionRequest) {
+        let (id, name) = (request.tool_use_id.clone(), request.tool.clone());
+        let input = self.client.shortened(&request.input);
+        self.show(MurmurEvent::ToolUse { id, name, input });
     }
 
     fn show_result(&mut self, id: String, output: String, is_error: bool) {

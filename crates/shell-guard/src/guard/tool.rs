@@ -132,6 +132,16 @@ pub(super) fn is_hidden(call: &Call) -> bool {
     }
 }
 
+/// Why only a person may allow the call: an agent asks for more than its own sandbox allows, or passes on what a server asks its
+/// user.
+pub(super) fn for_people(call: &Call) -> Option<&'static str> {
+    match (call.tool.as_str(), name(call)) {
+        ("SandboxAccess", _) => Some("the agent's sandbox forbids it"),
+        (_, Some("elicitation")) => Some("the MCP server asks a person"),
+        _ => None,
+    }
+}
+
 /// The command equivalent to an MCP tool that removes or extracts.
 pub(super) fn equivalent_command(call: &Call) -> Option<&'static [&'static str]> {
     const REMOVES: [&str; 5] = ["delete", "remove", "rm", "trash", "unlink"];
@@ -252,6 +262,8 @@ mod tests {
             ("unknown", json!({})),
             ("unknown", json!({ "level": 3 })),
             ("mcp__unknown__unknown", json!({})),
+            ("mcp__x__elicitation", json!({ "message": "Sure?" })),
+            ("SandboxAccess", json!({ "host": "example.com" })),
             ("Bash", json!({ "command": ["ls"] })),
             ("NotebookEdit", json!({ "notebook_path": "~/.zshrc" })),
             ("mcp__fs__write", json!({ "uri": "file:///etc/passwd" })),

@@ -38,7 +38,8 @@ pub fn put(dir: &DataDir, mut pulse: Pulse) -> Result<(), WriteError> {
     let path = dir.pulse(&pulse.agent_id);
     let line = line(&pulse).map_err(failed(&path))?;
     let mut opened = opened.map_err(failed(&activity));
-    let ends = matches!(pulse.state, State::Idle | State::Exited);
+    // One that was interrupted is the last call itself.
+    let ends = matches!(pulse.state, State::Idle | State::Exited) && pulse.tool_name.is_empty();
     let before = ends.then(|| folder::read(&path)).flatten().map(|found| found.pulse);
     let before = before.filter(|before| before.session_id == pulse.session_id);
     let last_call = match &before {

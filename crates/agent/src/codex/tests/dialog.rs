@@ -1,8 +1,10 @@
 //! What murmur writes for what the app-server wrote.
 
 use super::{HOOKS, INITIALIZED, MCP_STARTED, TURN_STARTED, thread, turn_completed};
+use crate::client_call::{ClientCall, ClientStep};
 use crate::codex::CodexDialog;
-use crate::dialog::{Conversation, Dialog, Overruled};
+use crate::dialog::{CallDecision, Conversation, Dialog, Overruled};
+use crate::event::PermissionRequest;
 use serde_json::{Value, json};
 
 fn dialog(resume: Option<&str>) -> CodexDialog {
@@ -88,14 +90,6 @@ fn without_a_sandbox_the_recorded_decision_is_repeated() {
     assert_eq!(answered(&mut dialog, COMMAND, "call_X"), [denied(json!(0))]);
     assert_eq!(answered(&mut dialog, PATCH, "call_B"), [allowed(json!("q"))]);
     assert_eq!(answered(&mut dialog, PATCH, "call_A"), [denied(json!("q"))]);
-    // More than the call that the hook saw.
-    for (from, to) in [
-        (r#""kind":"command""#, r#""kind":"writeStdin""#),
-        (r#""environmentId":"local""#, r#""networkApprovalContext":{"host":"a"}"#),
-        (r#""environmentId":"local""#, r#""approvalId":"x""#),
-    ] {
-        assert_eq!(answered(&mut dialog, &COMMAND.replace(from, to), "call_A"), [denied(json!(0))], "{to}");
-    }
     let wider = PATCH.replace(r#""grantRoot":null"#, r#""grantRoot":"/""#);
     assert_eq!(dialog.overruled(), []);
     assert_eq!(answered(&mut dialog, &wider, "call_B"), [denied(json!("q"))]);
@@ -116,10 +110,12 @@ fn no_call_leaves_the_users_sandbox() {
         let calls: Vec<&str> = overruled.iter().map(|call| call.tool_use_id.as_str()).collect();
         assert_eq!(calls, ["call_A", "call_B"]);
         assert!(overruled.iter().all(|call| call.reason.contains(name)), "{overruled:?}");
-        // The rest of such a command runs.
+        // The rest of such a command runs, so that only the part is denied.
         let part = COMMAND.replace(r#""environmentId":"local""#, r#""approvalId":"x""#);
-        assert_eq!(answered(&mut dialog, &part, "call_A").len(), 1);
+        assert_eq!(answered(&mut dialog, &part, "call_A")[0]["result"]["decision"], "decline");
         assert_eq!(dialog.overruled(), []);
+        let [ClientStep::Refuse { request, reason, .. }] = &dialog.client_steps()[..] else { panic!() };
+        assert!(request.tool == "Bash" && request.tool_use_id == "request-0" && reason.contains(name));
         let turn = messages(&dialog.send("More."));
         assert_eq!(turn[0]["params"]["approvalPolicy"], "on-request");
     }
@@ -130,12 +126,13 @@ fn an_mcp_call_is_found_by_its_contents_and_counts_once() {
     let mut dialog = at_work("workspaceWrite");
     let declined = json!({ "id": 21, "result": { "action": "decline" } });
     assert_eq!(answered(&mut dialog, MCP, "call_M"), std::slice::from_ref(&declined));
+    let [ClientStep::Refuse { request, .. }] = &dialog.client_steps()[..] else { panic!() };
+    assert_eq!((request.tool.as_str(), &request.input), ("mcp__t__poke", &json!({ "x": "1" })));
     read(&mut dialog, MCP_STARTED);
     assert_eq!(
         answered(&mut dialog, &MCP.replace(r#""x":"1""#, r#""x":"2""#), "call_M"),
         std::slice::from_ref(&declined)
     );
-    assert_eq!(answered(&mut dialog, &MCP.replace("mcp_tool_call", "other"), "call_M").len(), 1);
     let mut dialog = at_work("workspaceWrite");
     read(&mut dialog, MCP_STARTED);
     let accepted = json!({ "id": 21, "result": { "action": "accept", "content": {} } });
@@ -146,13 +143,130 @@ fn an_mcp_call_is_found_by_its_contents_and_counts_once() {
 #[test]
 fn other_requests_are_refused() {
     let mut dialog = at_work("dangerFullAccess");
-    for method in ["item/tool/requestUserInput", "item/permissions/requestApproval", "something/new"] {
-        let answer = read(&mut dialog, &format!(r#"{{"id":5,"method":"{method}","params":{{}}}}"#));
-        assert_eq!((&answer[0]["id"], &answer[0]["error"]["code"]), (&json!(5), &json!(-32601)));
-    }
+    let answer = read(&mut dialog, r#"{"id":5,"method":"something/new","params":{}}"#);
+    assert_eq!((&answer[0]["id"], &answer[0]["error"]["code"]), (&json!(5), &json!(-32601)));
     // Without parameters there is no call to allow.
     let bare = r#"{"id":6,"method":"item/commandExecution/requestApproval"}"#;
     assert_eq!(answered(&mut dialog, bare, "call_A")[0]["result"]["decision"], "decline");
+}
+
+/// The step that `request` leads to: what is asked, as tool and input, or why it is refused.
+fn step(dialog: &mut CodexDialog, request: &str) -> (String, String) {
+    let answers = read(dialog, request);
+    match &dialog.client_steps()[..] {
+        [ClientStep::Ask { request, call: ClientCall::Consent }] if answers.is_empty() => {
+            (format!("{} {}", request.tool, request.input), request.request_id.clone())
+        }
+        [ClientStep::Refuse { request, reason, .. }] if answers.len() == 1 => {
+            (format!("{} {}", request.tool, request.input), format!("{reason}: {}", answers[0]))
+        }
+        other => panic!("{other:?} {answers:?}"),
+    }
+}
+
+#[test]
+fn what_codex_asks_a_person_is_decided_on_like_a_call() {
+    let command = |from: &str, to: &str| COMMAND.replace(from, to);
+    let environment = r#""environmentId":"local""#;
+    let network = command(environment, r#""networkApprovalContext":{"host":"a.b","protocol":"https"}"#);
+    let permissions = r#"{"id":0,"method":"item/permissions/requestApproval","params":{"itemId":"x","cwd":"/w","permissions":{"network":{"enabled":true}},"reason":"to fetch"}}"#;
+    let asks = r#"{"id":0,"method":"mcpServer/elicitation/request","params":{"serverName":"t","mode":"form","message":"Sure?","requestedSchema":{"type":"object","properties":{}}}}"#;
+    let url = r#"{"id":0,"method":"mcpServer/elicitation/request","params":{"serverName":"t","mode":"url","message":"Log in","url":"https://a.b","elicitationId":"e"}}"#;
+    for (request, sandbox, shown, allowed, denied) in [
+        (
+            &*network,
+            "workspaceWrite",
+            r#"SandboxAccess {"host":"a.b","protocol":"https"}"#,
+            json!({ "decision": "accept" }),
+            json!({ "decision": "decline" }),
+        ),
+        (
+            &*command(environment, r#""approvalId":"x""#),
+            "dangerFullAccess",
+            r#"Bash {"command":"/bin/bash -lc 'touch ran.txt'"}"#,
+            json!({ "decision": "accept" }),
+            json!({ "decision": "decline" }),
+        ),
+        (
+            &*command(r#""kind":"command""#, r#""kind":"writeStdin""#),
+            "dangerFullAccess",
+            r#"Bash {"command":"/bin/bash -lc 'touch ran.txt'"}"#,
+            json!({ "decision": "accept" }),
+            json!({ "decision": "decline" }),
+        ),
+        (
+            permissions,
+            "readOnly",
+            r#"SandboxAccess {"permissions":{"network":{"enabled":true}},"reason":"to fetch"}"#,
+            json!({ "permissions": { "network": { "enabled": true } }, "scope": "turn" }),
+            json!({ "permissions": {}, "scope": "turn" }),
+        ),
+        (
+            asks,
+            "readOnly",
+            r#"mcp__t__elicitation {"message":"Sure?"}"#,
+            json!({ "action": "accept", "content": {} }),
+            json!({ "action": "decline" }),
+        ),
+        (
+            url,
+            "readOnly",
+            r#"mcp__t__elicitation {"message":"Log in","url":"https://a.b"}"#,
+            json!({ "action": "accept" }),
+            json!({ "action": "decline" }),
+        ),
+    ] {
+        for is_allowed in [true, false] {
+            let mut dialog = at_work(sandbox);
+            assert_eq!(step(&mut dialog, request), (shown.to_owned(), "0".to_owned()));
+            let asked = PermissionRequest { request_id: "0".to_owned(), ..PermissionRequest::default() };
+            let decision = match is_allowed {
+                true => CallDecision::Allow { input: None },
+                false => CallDecision::Deny { reason: String::new() },
+            };
+            let answer = messages(&dialog.answer(&asked, &decision));
+            let result = if is_allowed { &allowed } else { &denied };
+            assert_eq!(answer, [json!({ "id": 0, "result": result })]);
+            assert_eq!(dialog.answer(&asked, &decision), b"", "only once");
+        }
+        // Codex no longer waits.
+        for end in [
+            r#"{"method":"serverRequest/resolved","params":{"threadId":"t1","requestId":0}}"#,
+            &turn_completed("completed", "null", ""),
+        ] {
+            let mut dialog = at_work(sandbox);
+            step(&mut dialog, request);
+            read(&mut dialog, end);
+            assert_eq!(dialog.client_steps(), [ClientStep::Withdraw("0".to_owned())]);
+        }
+    }
+}
+
+#[test]
+fn what_an_approval_does_not_answer_is_refused_with_a_reason() {
+    let mut dialog = at_work("dangerFullAccess");
+    let form = r#"{"id":"q","method":"mcpServer/elicitation/request","params":{"serverName":"t","mode":"form","message":"Color?","requestedSchema":{"type":"object","properties":{"c":{"type":"string"}},"required":["c"]}}}"#;
+    for (request, expected) in [
+        (form.to_owned(), "murmur can't fill in the form of the MCP server t"),
+        (form.replace(r#""mode":"form""#, r#""mode":"openai/form""#), "murmur can't fill in the form"),
+    ] {
+        let (shown, why) = step(&mut dialog, &request);
+        assert!(shown.starts_with(r#"mcp__t__elicitation {"message":"Color?""#), "{shown}");
+        assert!(
+            why.starts_with(expected) && why.ends_with(r#"{"id":"q","result":{"action":"decline"}}"#),
+            "{why}"
+        );
+    }
+    let question = r#"{"id":1,"method":"item/tool/requestUserInput","params":{"itemId":"x","questions":[{"id":"a","header":"h","question":"Which?"}]}}"#;
+    let (shown, why) = step(&mut dialog, question);
+    assert!(shown.starts_with("AskUserQuestion ") && shown.contains("Which?"), "{shown}");
+    assert!(why.contains("-32603"), "{why}");
+    for number in 0..65 {
+        let request = format!(
+            r#"{{"id":{number},"method":"item/permissions/requestApproval","params":{{"permissions":{{}}}}}}"#
+        );
+        assert_eq!(read(&mut dialog, &request).len(), usize::from(number == 64));
+    }
 }
 
 #[test]

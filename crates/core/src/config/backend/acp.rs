@@ -6,22 +6,25 @@ pub(super) const DESCRIPTION: Description =
     Description { name: "acp", capabilities: &[Capability::Interrupt, Capability::Resume] };
 
 /// Programs that are known to report no cost. Others may.
-const WITHOUT_COST: [&str; 3] = ["gemini", "goose", "codex-acp"];
+const WITHOUT_COST: [&str; 2] = ["gemini", "codex-acp"];
 
 /// Programs that are known to report only some of their tokens.
-const WITHOUT_TOKENS: [&str; 1] = ["opencode"];
+const WITHOUT_TOKENS: [&str; 2] = ["opencode", "goose"];
 
 /// Programs that are known not to say what the model's API answered.
 const WITHOUT_ERRORS: [&str; 3] = ["opencode", "goose", "codex-acp"];
 
-/// Programs that ask about every call as murmur starts them, and that then ignore the settings in a repository, as far as
-/// was measured (fixtures/agents.md).
-const GUARDED: [&str; 2] = ["opencode", "claude-agent-acp"];
+/// Programs that ask about every call as murmur starts them, as far as was measured (fixtures/agents.md).
+const ASKING: [&str; 2] = ["opencode", "claude-agent-acp"];
+
+/// Programs that ignore the settings in a repository that their user doesn't trust, likewise.
+const TRUSTED: [&str; 4] = ["opencode", "claude-agent-acp", "gemini", "goose"];
 
 /// Whether the program with this name has `capability`, or may have it, if only a run can tell.
 pub(super) fn has(name: &str, capability: Capability) -> bool {
     match capability {
-        Capability::Asks | Capability::Trust => GUARDED.contains(&name),
+        Capability::Asks => ASKING.contains(&name),
+        Capability::Trust => TRUSTED.contains(&name),
         Capability::Cost => !WITHOUT_COST.contains(&name),
         Capability::Tokens => !WITHOUT_TOKENS.contains(&name),
         Capability::Errors => !WITHOUT_ERRORS.contains(&name),

@@ -186,7 +186,7 @@ fn an_invalid_entry_is_reported_with_position_value_and_accepted_values() {
         ),
         (
             r#""path": "/a", "agent": "gemini""#,
-            r#":2:27: "agent": unknown agent "gemini"; use claude, codex, or acp:NAME, such as acp:opencode"#,
+            r#":2:27: "agent": unknown agent "gemini"; did you mean acp:gemini? Otherwise, use claude, codex, or acp:NAME, such as acp:opencode"#,
         ),
         (
             r#""path": "/a", "agent": []"#,

@@ -148,7 +148,7 @@ fn invalid_settings_are_errors_with_position_and_accepted_values() {
         ),
         (
             "agent: gemini",
-            "2:8: \"agent\": unknown agent \"gemini\"; use claude, codex, or acp:NAME, such as acp:opencode",
+            "2:8: \"agent\": unknown agent \"gemini\"; did you mean acp:gemini? Otherwise, use claude, codex, or acp:NAME, such as acp:opencode",
         ),
         (
             "agent: [codex]",

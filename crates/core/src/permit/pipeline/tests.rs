@@ -89,6 +89,13 @@ fn the_guard_is_first_and_no_rule_overrides_it() {
     let off = Policy { guard: false, ..POLICY };
     assert_eq!(of(&off, RULES, "sudo ls"), "allow rule 3");
     assert_eq!(of(&off, "", "sudo ls"), "allow permissions-checker");
+    // More than a call needs a person nevertheless.
+    let access = call("SandboxAccess", json!({ "host": "example.com" }));
+    assert_eq!(step(&off, "", &access), "deny guard doubt");
+    assert_eq!(
+        step(&Policy { checker: Checker::Manual, ..off }, "", &access),
+        "ask: the agent's sandbox forbids it"
+    );
 }
 
 #[test]
