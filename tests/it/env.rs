@@ -45,7 +45,7 @@ const FILTERS: [(&str, &str); 25] = [
     (r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", "[BEAT]"),
     (r#"("agent": ?"|MURMUR_AGENT_ID=|"MURMUR_AGENT_ID":")([^"\n]*)-[0-9a-f]{8}"#, "$1$2-[ID]"),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z", "[TIME]"),
-    (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "[WHEN]"),
+    (r"\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?", "[WHEN]"),
     (r#"("durationMs": ?)\d+"#, "$1[MS]"),
     (r"\b\d+ ms\b", "[MS] ms"),
     (r" +\d+\.\ds\b|   +\d+ms\b", " [S]"),

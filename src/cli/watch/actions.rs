@@ -1,6 +1,7 @@
 //! Carries out what the user asks for. Each action ends with one message.
 
 use super::super::requests;
+use super::super::style::with_local_times;
 use crate::daemon::pauses::{self, Pause};
 use crate::daemon::{client, instance};
 use jiff::Timestamp;
@@ -39,7 +40,7 @@ pub(super) fn place(id: &str) -> (PathBuf, Option<String>) {
 pub(super) async fn carry_out(action: &Action, dir: &DataDir) -> String {
     match done(action, dir).await {
         Ok(said) => said,
-        Err(error) => super::super::describe(&error).line(),
+        Err(error) => with_local_times(&super::super::describe(&error).line()),
     }
 }
 
