@@ -3,7 +3,7 @@
 use super::detail::{self, held_at, hint_of};
 use crate::cli::agents::columns;
 use crate::cli::fitted::{cut, cut_at_word, pad};
-use crate::cli::style::{Colors, Style, plain_line, unchecked};
+use crate::cli::style::{Colors, Style, plain_line, said, unchecked};
 use crate::daemon::status::HeartbeatStatus;
 use derun::cli::span::span;
 use jiff::Timestamp;
@@ -60,8 +60,10 @@ pub(super) fn print(
     let (mut when, mut next) = (widest(|row| &row.when), widest(|row| &row.next));
     let width = columns().unwrap_or(WIDTH);
     let gap = |column: usize| if column == 0 { 0 } else { column + 2 };
+    // Without room for it, the text has a line of its own.
+    let is_below = name + state + 4 + TEXT > width;
     // What is wrong matters more than when it runs.
-    let text = if width < NARROW { TEXT } else { 0 };
+    let text = if width < NARROW && !is_below { TEXT } else { 0 };
     if name + state + gap(when) + gap(next) + 4 + text > width {
         next = 0;
     }
@@ -72,8 +74,9 @@ pub(super) fn print(
     writeln!(out)?;
     for row in &rows {
         let begin = pad(&cut(&row.name, name), name);
-        let used = name + state + gap(when) + gap(next) + 4;
+        let used = if is_below { 2 } else { name + state + gap(when) + gap(next) + 4 };
         let text = cut_at_word(&row.text, width.saturating_sub(used));
+        let between = if is_below && !text.is_empty() { "\n" } else { "" };
         let word = pad(row.state, state);
         let word = row.outcome.map_or(word.clone(), |outcome| {
             // Without its padding, which is as wide as the longest outcome.
@@ -81,7 +84,11 @@ pub(super) fn print(
         });
         let cells = [(when, &row.when), (next, &row.next)].into_iter().filter(|(width, _)| *width > 0);
         let times: String = cells.map(|(width, cell)| format!("  {}", pad(cell, width))).collect();
-        writeln!(out, "{}", format!("{begin}  {word}{times}  {text}").trim_end())?;
+        let mut line = format!("{begin}  {word}{times}");
+        if is_below {
+            line.truncate(line.trim_end().len());
+        }
+        writeln!(out, "{}", format!("{line}{between}  {text}").trim_end())?;
     }
     writeln!(out)?;
     if is_long(rows.len()) {
@@ -147,7 +154,7 @@ fn row(heartbeat: &HeartbeatStatus, dir: &DataDir, has_daemon: bool, now: Timest
         None => String::new(),
     };
     let told = last.map(|last| {
-        let text = last.text_after_outcome.as_deref().map(plain_line);
+        let text = last.text_after_outcome.as_deref().map(|text| plain_line(&said(last.outcome, text)));
         format!("{}{}", unchecked(last.unguarded), text.unwrap_or_default())
     });
     // What the last beat said is over once the next one runs.
