@@ -36,7 +36,7 @@ pub(crate) const MURMUR: &str = env!("CARGO_BIN_EXE_murmur");
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// The values that differ between runs, and their placeholders in snapshots.
-const FILTERS: [(&str, &str); 25] = [
+const FILTERS: [(&str, &str); 26] = [
     (r"@[0-9a-f]{16}\b", "@[DIGITS]"),
     (r"\bCapture: [0-9A-HJKMNP-TV-Z]{26}", "Capture: [SESSION]"),
     (r"'[^']*/murmur-hook'", "'[HOOK]'"),
@@ -55,6 +55,7 @@ const FILTERS: [(&str, &str); 25] = [
     (r#"("uptimeSeconds": ?)\d+"#, "$1[S]"),
     (r"\bup \d+s", "up [SPAN]"),
     (r"running   for \d+s", "running   for [SPAN]"),
+    (r"(paused.*) for \d+s", "$1 for [SPAN]"),
     (r"\b(stopped|by you) after \d+s", "$1 after [SPAN]"),
     (r"\b(the model|was running|an answer) \(\d+s\)", "$1 ([SPAN])"),
     (r"(^|[^\[\w])\d+[smhd]( \d+[smhd])? ago\b", "$1[SPAN] ago"),
