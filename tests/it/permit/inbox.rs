@@ -105,9 +105,11 @@ fn a_rule_is_shown_and_added_only_after_a_yes() {
     [exit 1]
     ");
     assert!(!env.data().join("projects").exists());
-    assert_snapshot!(stable(&env.run(["allow", "1", "--always", "--rule", "2"]), &row), @"
+    let said = env.run(["allow", "1", "--always", "--rule", "2"]).replace(&project, "[PROJECT]");
+    assert_snapshot!(stable(&said, &row), @"
     allowed Bash for [AGENT]
         git push
+    the rule is in [ENV]/data/projects/[PROJECT]/permissions.toml
     [exit 0]
     ");
     let rules = env.data().join("projects").join(project).join("permissions.toml");
