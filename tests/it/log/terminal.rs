@@ -140,6 +140,12 @@ fn lists_are_useful_on_a_narrow_terminal() {
     assert!(status.contains("\nsite  attention\n  ATTENTION: two…\n"), "{status}");
     let status = shown(40, &["status"]);
     assert!(status.contains("\nsite  attention  ") && status.contains(" ago  ATTENTION: two…\n"), "{status}");
+    let other = env.workspace("other/site", "Do it.");
+    env.register(&[&site, &other]);
+    let status = shown(60, &["status"]);
+    for path in [site.path(), other.path()] {
+        assert!(status.contains(&format!("{}  ", &path[path.len() - 9..])), "{status}");
+    }
     assert_snapshot!(shown(20, &["usage"]), @"
     HEARTBEAT  COST
     site          -
