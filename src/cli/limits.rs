@@ -6,6 +6,7 @@ use super::user_env::UserEnv;
 use derun::cli::json::print as print_json;
 use derun::cli::span::span;
 use derun::cli::stdout::stdout;
+use derun::cli::wrapped::{Wrapped, output_width};
 use jiff::Timestamp;
 use murmur_core::usage_limit::{Account, Usage, Window, spoken};
 use murmur_store::limits;
@@ -44,7 +45,7 @@ struct WindowJson<'a> {
 
 pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let (limits, now) = (limits::read(&env.read_data_dir()?)?, clock::now());
-    let mut out = Shown(stdout().lock());
+    let mut out = Shown(Wrapped::new(stdout().lock(), output_width().filter(|_| !args.json)));
     if args.json {
         let accounts: Vec<AccountJson<'_>> =
             limits.accounts.iter().map(|(account, usage)| account_json(account, usage, now)).collect();

@@ -1,5 +1,6 @@
 //! `murmur notify`: tests the channels, shows what was sent, and runs the notifier for the daemon.
 
+use super::fitted::pad;
 use super::notify_args::{Log, NotifyArgs, NotifyCommand, Test};
 use super::style::plain_line;
 use super::user_env::UserEnv;
@@ -22,6 +23,7 @@ use sys::clock;
 use sys::error::{Failure, Hinted};
 use sys::failure;
 use sys::text::Shown;
+use unicode_width::UnicodeWidthStr;
 
 pub(super) fn run(args: &NotifyArgs, env: &UserEnv) -> anyhow::Result<ExitCode> {
     match &args.command {
@@ -112,12 +114,17 @@ fn log(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
     if lines.is_empty() && !args.json {
         writeln!(out, "nothing was sent yet; tests are not listed")?;
     }
-    let zone = clock::local_zone();
-    for line in lines.iter().rev() {
-        if args.json {
+    if args.json {
+        for line in lines.iter().rev() {
             out.write_all(line.strip_suffix(b"\n").unwrap_or(line))?;
             writeln!(out)?;
-        } else if let Ok(line) = serde_json::from_slice::<LogEntry>(&line[..]) {
+        }
+    } else {
+        let zone = clock::local_zone();
+        let entries: Vec<LogEntry> =
+            lines.iter().rev().filter_map(|line| serde_json::from_slice(&line[..]).ok()).collect();
+        let widest = entries.iter().map(|entry| entry.channel.width()).max().unwrap_or_default();
+        for line in entries {
             let at = line
                 .ts
                 .parse::<Timestamp>()
@@ -128,7 +135,8 @@ fn log(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
             let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join(", ")) };
             let error = line.error.map(|error| format!(": {error}")).unwrap_or_default();
             let text = format!("{}{more}{error}", line.what);
-            writeln!(out, "{at}  {:<9}  {}  {}", line.result, line.channel, plain_line(&text))?;
+            let channel = pad(&line.channel, widest);
+            writeln!(out, "{at}  {:<9}  {channel}  {}", line.result, plain_line(&text))?;
         }
     }
     out.flush()?;

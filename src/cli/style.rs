@@ -77,7 +77,29 @@ pub(super) fn word(entry: &JournalEntry) -> &'static str {
 
 /// The text of a journal line, to print after its outcome.
 pub(super) fn text_of(entry: &JournalEntry) -> String {
-    plain_line(&entry.text_after_outcome().unwrap_or_default())
+    plain_line(&text_to_show(entry, usize::MAX))
+}
+
+/// The first `most` characters of that text.
+pub(super) fn text_to_show(entry: &JournalEntry, most: usize) -> String {
+    let text = entry.text_after_outcome().unwrap_or_default();
+    let end = text.char_indices().nth(most).map_or(text.len(), |(end, _)| end);
+    let text = &text[..end];
+    if entry.kind.is_beat() { said(entry.outcome, text) } else { with_local_times(text) }
+}
+
+/// The text of a beat with this outcome, with local times unless it is what its agent said.
+pub(super) fn said(outcome: OutcomeKind, text: &str) -> String {
+    match outcome {
+        OutcomeKind::Ok | OutcomeKind::Attention => text.to_owned(),
+        OutcomeKind::Error | OutcomeKind::Limited | OutcomeKind::Skipped => with_local_times(text),
+    }
+}
+
+/// A text with the times of the journal in it as local ones.
+pub(super) fn with_local_times(text: &str) -> String {
+    // Reading the zone takes longer.
+    if text.contains('Z') { clock::with_local_times(text, &clock::local_zone()) } else { text.to_owned() }
 }
 
 /// A text from an agent on one line, of at most `most` characters.

@@ -28,8 +28,11 @@ const WIDTH: usize = 80;
 /// How wide names are before columns are dropped for them.
 const NAME: usize = 18;
 
-/// How many columns are never dropped.
-const MAIN: usize = 3;
+/// How wide they are before the last columns but one are dropped.
+const LEAST: usize = 8;
+
+/// The columns in the order in which they are dropped, with the width of names for which they are. The cost remains.
+const DROPPED: [(usize, usize); 6] = [(6, NAME), (5, NAME), (4, NAME), (3, NAME), (1, LEAST), (0, LEAST)];
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
@@ -139,19 +142,22 @@ fn table(
     let mut first = rows.iter().map(|(name, _)| name.width()).max().unwrap_or_default();
     let widths: [usize; 7] =
         std::array::from_fn(|column| rows.iter().map(|(_, cells)| cells[column].width()).max().unwrap_or(0));
-    let mut shown = widths.as_slice();
+    let mut shown: Vec<usize> = (0..widths.len()).collect();
     if let Some(most) = width {
-        let room = |shown: &[usize]| most.saturating_sub(shown.iter().map(|width| width + 2).sum());
-        while shown.len() > MAIN && room(shown) < first.min(NAME) {
-            shown = &shown[..shown.len() - 1];
+        let room =
+            |shown: &[usize]| most.saturating_sub(shown.iter().map(|column| widths[*column] + 2).sum());
+        for (column, least) in DROPPED {
+            if room(&shown) < first.min(least) {
+                shown.retain(|kept| *kept != column);
+            }
         }
-        first = first.min(room(shown));
+        first = first.min(room(&shown));
     }
     let style = Style::of_stdout();
     for (place, (name, cells)) in rows.iter().enumerate() {
         let mut line = pad(&cut_start(name, first), first);
-        for (cell, width) in cells.iter().zip(shown) {
-            line.push_str(&format!("  {cell:>width$}"));
+        for column in &shown {
+            line.push_str(&format!("  {:>width$}", cells[*column], width = widths[*column]));
         }
         let is_outer = place == 0 || (groups.len() > 1 && place + 1 == rows.len());
         writeln!(out, "{}", if is_outer { style.bold(line) } else { line })?;

@@ -2,7 +2,7 @@
 
 use super::args::{Add, Approve, List, Remove, Workspaces, WorkspacesCommand};
 use super::beat::unknown_name;
-use super::heartbeat_name::{named, short as short_name, workspace_or_heartbeat};
+use super::heartbeat_name::{named, short as short_name, unknown, workspace_or_heartbeat};
 use super::init::{backend, checked_schedule, refuse_broad, refuse_other};
 use super::lacks;
 use super::requests::only_people;
@@ -100,9 +100,21 @@ pub(super) fn remove(args: &Remove, env: &UserEnv) -> anyhow::Result<ExitCode> {
         Some(workspace) => workspace,
         None => path.canonicalize().or_else(|_| std::path::absolute(path))?,
     };
-    edit::apply(&dir.config(), &dir.config_lock(), |source| edit::remove_workspace(source, &path))?;
+    let edited =
+        edit::apply(&dir.config(), &dir.config_lock(), |source| edit::remove_workspace(source, &path));
+    edited.map_err(|error| match &error {
+        EditError::Unknown { .. } => error.failure().hint(nearest(&args.path, &dir, env)),
+        _ => error.failure(),
+    })?;
     writeln!(Shown(stdout()), "unregistered {}; its files were not changed", path.display())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The hint for a workspace that isn't registered: the nearest one that is, if `typed` is no folder.
+fn nearest(typed: &Path, dir: &DataDir, env: &UserEnv) -> String {
+    let known = Cache::new(env.time_zone()).load(&dir.config(), clock::now()).map(|found| found.heartbeats);
+    let hint = unknown(&typed.to_string_lossy(), &known.unwrap_or_default()).to_do().map(str::to_owned);
+    hint.filter(|_| !typed.exists()).unwrap_or_else(|| "see: murmur list".to_owned())
 }
 
 /// The workspace whose own heartbeat has this name, if there is no such folder.

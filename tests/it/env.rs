@@ -36,7 +36,7 @@ pub(crate) const MURMUR: &str = env!("CARGO_BIN_EXE_murmur");
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// The values that differ between runs, and their placeholders in snapshots.
-const FILTERS: [(&str, &str); 25] = [
+const FILTERS: [(&str, &str); 26] = [
     (r"@[0-9a-f]{16}\b", "@[DIGITS]"),
     (r"\bCapture: [0-9A-HJKMNP-TV-Z]{26}", "Capture: [SESSION]"),
     (r"'[^']*/murmur-hook'", "'[HOOK]'"),
@@ -45,7 +45,7 @@ const FILTERS: [(&str, &str); 25] = [
     (r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", "[BEAT]"),
     (r#"("agent": ?"|MURMUR_AGENT_ID=|"MURMUR_AGENT_ID":")([^"\n]*)-[0-9a-f]{8}"#, "$1$2-[ID]"),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z", "[TIME]"),
-    (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "[WHEN]"),
+    (r"\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?", "[WHEN]"),
     (r#"("durationMs": ?)\d+"#, "$1[MS]"),
     (r"\b\d+ ms\b", "[MS] ms"),
     (r" +\d+\.\ds\b|   +\d+ms\b", " [S]"),
@@ -55,6 +55,7 @@ const FILTERS: [(&str, &str); 25] = [
     (r#"("uptimeSeconds": ?)\d+"#, "$1[S]"),
     (r"\bup \d+s", "up [SPAN]"),
     (r"running   for \d+s", "running   for [SPAN]"),
+    (r"(paused.*) for \d+s", "$1 for [SPAN]"),
     (r"\b(stopped|by you) after \d+s", "$1 after [SPAN]"),
     (r"\b(the model|was running|an answer) \(\d+s\)", "$1 ([SPAN])"),
     (r"(^|[^\[\w])\d+[smhd]( \d+[smhd])? ago\b", "$1[SPAN] ago"),

@@ -124,6 +124,13 @@ fn quiet_commands_print_no_confirmation_and_no_note() {
     | hint: see: murmur list
     [exit 1]
     ");
+    env.register(&[&site]);
+    assert_snapshot!(env.run(["remove", "sit"]), @"
+    | error: workspace [ENV]/sit is not in config.json
+    | hint: did you mean site?
+    [exit 1]
+    ");
+    env.run(["remove", "site", "-q"]);
     // What is asked for is still printed.
     assert_eq!(env.run(["list", "-q"]), "no workspaces; create one with: murmur init PATH\n[exit 0]");
     assert_eq!(env.run(["permission", "list", "-q"]), "no permission requests\n[exit 0]");

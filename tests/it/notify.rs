@@ -136,6 +136,8 @@ fn a_request_is_answered_by_a_button_once_and_by_nobody_else() {
         (&decision["decision"], &decision["answeredBy"]["channel"]),
         (&json!("allow"), &json!("phone"))
     );
+    let listed = env.run(["rules", "log"]);
+    assert!(listed.contains("  a person allowed it, through phone\n"), "{listed}");
     assert!(!std::fs::read_to_string(env.data().join("notify.json")).unwrap().contains(token));
     daemon.stop();
 }

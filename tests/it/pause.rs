@@ -34,10 +34,9 @@ fn a_pause_survives_restarts_and_is_shown_first() {
         // A status is answered after everything that was to be started has been.
         let shown = env.run(["status"]);
         assert!(
-            shown.starts_with("paused: all heartbeats, since ")
-                && shown.contains(
-                    "ago, release day; to resume, run: murmur resume --all\nmurmur 0.1.0 is running"
-                ),
+            shown.starts_with("paused: all heartbeats, for ")
+                && shown
+                    .contains("s, release day; to resume, run: murmur resume --all\nmurmur 0.1.0 is running"),
             "{shown}"
         );
         assert_eq!(shown.matches("\n  next      when it is resumed\n").count(), 3, "{shown}");
@@ -111,8 +110,8 @@ fn the_status_says_what_is_paused_with_and_without_a_daemon() {
     let alone = env.murmur(["status", "--json"]).json();
     let daemon = env.daemon();
     assert_snapshot!(env.run(["status"]), @"
-    paused: [ENV]/site::heartbeats/nightly/HEARTBEAT.md, since [SPAN] ago, moving; to resume, run: murmur resume [ENV]/site::heartbeats/nightly/HEARTBEAT.md
-    paused: [ENV]/blog, since [SPAN] ago, until [WHEN]; to resume, run: murmur resume [ENV]/blog
+    paused: [ENV]/site::heartbeats/nightly/HEARTBEAT.md, for [SPAN], moving; to resume, run: murmur resume [ENV]/site::heartbeats/nightly/HEARTBEAT.md
+    paused: [ENV]/blog, for [SPAN], until [WHEN]; to resume, run: murmur resume [ENV]/blog
     murmur 0.1.0 is running (PID [PID]), up [SPAN]
 
     site  [ENV]/site
@@ -124,13 +123,13 @@ fn the_status_says_what_is_paused_with_and_without_a_daemon() {
       schedule  every 1d
       last      ok        [SPAN] ago
       next      when it is resumed
-      paused    since [SPAN] ago, moving
+      paused    for [SPAN], moving
 
     blog  [ENV]/blog
       schedule  every 1h
       last      ok        [SPAN] ago
       next      in [SPAN] ([WHEN])
-      paused    since [SPAN] ago, until [WHEN]
+      paused    for [SPAN], until [WHEN]
     [exit 0]
     ");
     let told = env.murmur(["status", "--json"]).json();

@@ -13,7 +13,8 @@ use insta::assert_snapshot;
 use jiff::Timestamp;
 use sys::clock;
 
-use crate::env::{Env, Run};
+use crate::env::{Env, MURMUR, Run};
+use crate::run::terminal::Terminal;
 
 /// An environment with a store.
 pub(crate) struct Captures {
@@ -246,4 +247,64 @@ fn a_beats_capture_is_listed_with_its_heartbeat_and_outcome() {
     assert_eq!(last, ["true", "site: ok", "[exit 0]"], "{listed}");
     let object = env.murmur(["capture", "list", "--json"]).json();
     assert!(object["sessions"][1]["command"][0].as_str().unwrap().ends_with("claude"), "{object}");
+}
+
+#[test]
+fn one_session_is_json_like_those_that_are_listed() {
+    let place = Captures::four();
+    let listed = place.murmur(["capture", "list", "--json"]).json()["sessions"].clone();
+    for (typed, index) in [("build-1", 2), ("no", 0), ("last", 0)] {
+        let mut shown = place.murmur(["capture", "show", typed, "--json"]).json();
+        let schema = shown.as_object_mut().unwrap().remove("schema");
+        assert_eq!((schema, &shown), (Some("capture/1".into()), &listed[index]), "{typed}");
+    }
+    assert_snapshot!(place.run(["capture", "show", "build", "--json"]), @r#"
+    | error: 2 captures begin with "build"
+    | hint: use one of: build-2, build-1
+    [exit 1]
+    "#);
+    assert_snapshot!(place.run(["capture", "show", "x", "--json"]), @"
+    | error: session not found: x
+    | hint: list them with: murmur capture list
+    [exit 1]
+    ");
+}
+
+#[test]
+fn the_session_of_a_beat_is_json_as_in_show() {
+    let env = Env::new();
+    env.workspace("site", "Do it.");
+    env.run(["beat", "site"]);
+    let beat = env.journal().remove(0);
+    let id = beat["capture"].as_str().unwrap();
+    let shown = env.murmur(["capture", "show", id, "--json"]).json();
+    assert_eq!(shown, env.murmur(["show", "site", "--json"]).json());
+    assert_eq!((&shown["schema"], &shown["beat"]), (&"show/1".into(), &beat));
+}
+
+#[test]
+fn a_narrow_terminal_has_short_ids_and_fewer_columns() {
+    let env = Env::new();
+    env.workspace("site", "Do it.");
+    env.run(["beat", "site"]);
+    let shown = |columns| {
+        let terminal = Terminal::open();
+        terminal.resize(24, columns);
+        let program = |words: &[&str]| env.program("setsid", words).set("NO_COLOR", "1");
+        let shown = terminal.start(program, &[MURMUR, "capture", "list"]).finish().text();
+        shown.replace("\r\n", "\n")
+    };
+    for (columns, head) in [
+        (80, "ID           STATE     STARTED      DURATION  COMMAND"),
+        (60, "ID           STATE     STARTED      DURATION  COMMAND"),
+        (50, "ID           STATE     STARTED      COMMAND"),
+        (40, "ID           STATE     COMMAND"),
+        (29, "ID           COMMAND"),
+    ] {
+        let shown = shown(columns);
+        let [first, row] = shown.lines().collect::<Vec<_>>()[..] else { panic!("{shown}") };
+        assert_eq!(first, head);
+        assert!(row.ends_with("  site: ok"), "{row}");
+        assert!(env.run(["capture", "show", &row[..11]]).contains("HEARTBEAT_OK"), "{row}");
+    }
 }

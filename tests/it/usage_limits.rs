@@ -60,8 +60,8 @@ fn a_beat_that_a_limit_stops_is_limited_and_its_account_is_on_hold() {
     let resets_at = in_seconds(7290);
     at_limit(&site, resets_at);
     let said = subscribed(&env, &["beat", "site"]).run();
-    let resets = sys::clock::rfc3339(resets_at);
-    assert!(said.contains(&format!("the five-hour limit is reached; it resets at {resets}")), "{said}");
+    let (resets, local) = (sys::clock::rfc3339(resets_at), resets_at.strftime("%F %H:%M UTC"));
+    assert!(said.contains(&format!("the five-hour limit is reached; it resets at {local}")), "{said}");
     assert!(said.starts_with("limited") && said.ends_with("[exit 0]"), "{said}");
     let line = env.journal().pop().unwrap();
     assert_eq!((&line["outcome"], &line["error"]), (&json!("limited"), &Value::Null), "{line}");
@@ -245,7 +245,7 @@ fn nothing_of_an_account_on_hold_starts_and_the_stopped_beat_continues_after_it(
     daemon.says("is no longer on hold");
     daemon.stop();
     assert_snapshot!(env.run(["log", "--name", "site"]), @"
-    [WHEN]  limited [S]  [ENV]/site  the five-hour limit is reached; it resets at [TIME]
+    [WHEN]  limited [S]  [ENV]/site  the five-hour limit is reached; it resets at [WHEN] UTC
     [WHEN]  attention [S]  [ENV]/site  ATTENTION: done at last
     [exit 0]
     ");

@@ -7,7 +7,7 @@ use murmur_core::permit::decision::{DecidedBy, Decision, DecisionKind};
 use murmur_core::permit::deny_list;
 use murmur_core::permit::pipeline::{self, NextStep};
 use murmur_core::permit::policy::Policy;
-use murmur_core::permit::rules::{self, Action, Matched, Proposal, Reading, Rules};
+use murmur_core::permit::rules::{self, Action, EntryError, Matched, Proposal, Reading, Rules};
 use shell_guard::call::Call;
 use shell_guard::guard;
 use shell_guard::shell;
@@ -36,6 +36,15 @@ pub fn matched(call: &Call, rules: &[&Rules], doubted: bool) -> Option<Matched> 
 #[must_use]
 pub fn proposals(call: &Call, action: Action, doubted: bool) -> Vec<Proposal> {
     rules::proposals(call, action, Reading { commands: &shell::commands, links: &link, doubted })
+}
+
+/// Returns the patterns of a rule in `file` that is for exactly this call.
+///
+/// # Errors
+///
+/// If every possible pattern would match other calls, too.
+pub fn only_this(call: &Call, file: &Path) -> Result<Vec<String>, EntryError> {
+    rules::only_this(call, file, &link)
 }
 
 /// Returns the decision on `call` with the deny list `patterns`, given the decision `step` of guard and rules.

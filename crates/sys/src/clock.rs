@@ -25,6 +25,32 @@ pub fn local(at: Timestamp, zone: &TimeZone) -> String {
     format!("{:.3}", at.display_with_offset(zone.to_offset(at)))
 }
 
+/// The length of a time from [`rfc3339`] without milliseconds.
+const SECONDS: usize = "2026-02-03T10:00:00Z".len();
+
+/// `text`, with the times from [`rfc3339`] in it as people of `zone` write them: `2026-02-03 11:00 CET`.
+#[must_use]
+pub fn with_local_times(text: &str, zone: &TimeZone) -> String {
+    let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(end) = rest.find('Z').map(|at| at + 1) {
+        let (before, after) = rest.split_at(end);
+        let is_part = |c: char| c.is_alphanumeric();
+        let found = [SECONDS, SECONDS + ".000".len()].into_iter().find_map(|length| {
+            let start = end.checked_sub(length).filter(|start| before.is_char_boundary(*start))?;
+            let at: Timestamp = before[start..].parse().ok()?;
+            (!before[..start].ends_with(is_part) && !after.starts_with(is_part)).then_some((start, at))
+        });
+        if let Some((start, at)) = found {
+            let local = at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M %Z").to_string();
+            shown.extend([&before[..start], &local]);
+        } else {
+            shown.push_str(before);
+        }
+        rest = after;
+    }
+    shown + rest
+}
+
 /// The time zone from `TZ` or the system, or UTC if there is none.
 #[must_use]
 pub fn local_zone() -> TimeZone {
@@ -86,6 +112,21 @@ mod tests {
         assert_eq!(local(at, &local_zone()).parse::<Timestamp>().unwrap(), at);
         let there = named_zone("America/Los_Angeles").unwrap();
         assert_eq!(local(at, &there), "2026-01-21T10:30:45.120-08:00");
+    }
+
+    #[test]
+    fn times_in_a_text_are_local() {
+        let zone = named_zone("Europe/Berlin").unwrap();
+        for (text, expected) in [
+            ("resets at 2026-02-03T10:00:00Z; Z", "resets at 2026-02-03 11:00 CET; Z"),
+            ("2026-07-03T23:30:00Z", "2026-07-04 01:30 CEST"),
+            ("2026-02-03T10:00:00.123Z", "2026-02-03 11:00 CET"),
+            ("(2026-02-03T10:00:00Z)", "(2026-02-03 11:00 CET)"),
+            ("log-2026-02-03T10:00:00Zx", "log-2026-02-03T10:00:00Zx"),
+            ("äöü 2026-13-03T10:00:00Z", "äöü 2026-13-03T10:00:00Z"),
+        ] {
+            assert_eq!(with_local_times(text, &zone), expected);
+        }
     }
 
     #[test]

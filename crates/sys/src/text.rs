@@ -69,6 +69,15 @@ pub fn visible(text: &str) -> String {
     line
 }
 
+/// How many characters tell each of `texts` from the others.
+#[must_use]
+pub fn distinct(mut texts: Vec<String>) -> usize {
+    texts.sort_unstable();
+    texts.dedup();
+    let same = |one: &str, other: &str| one.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+    texts.windows(2).map(|pair| same(&pair[0], &pair[1]) + 1).max().unwrap_or_default()
+}
+
 /// The beginning of `text` that fits into `most` columns, with `…` if it was cut.
 #[must_use]
 pub fn cut(text: &str, most: usize) -> String {

@@ -22,6 +22,9 @@ use time::span;
 /// From this size on, all panes are shown at once.
 const WIDE: (u16, u16) = (150, 30);
 
+/// The narrowest terminal on which the name of the shown pane fits among the numbers of all.
+const TIGHT: u16 = 32;
+
 /// What is selected.
 const SELECTED: Style = Style::new().add_modifier(Modifier::REVERSED);
 const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
@@ -149,7 +152,9 @@ fn tabs(buffer: &mut Buffer, area: Rect, model: &Model) {
     let mut parts = Vec::new();
     for (index, pane) in Pane::ALL.into_iter().enumerate() {
         let is_shown = pane == model.view.pane;
-        let word = if is_tight && !is_shown { String::new() } else { format!(" {}", pane.word()) };
+        // Below a certain width, only the pane's own title names it.
+        let has_word = if is_tight { is_shown && area.width >= TIGHT } else { true };
+        let word = if has_word { format!(" {}", pane.word()) } else { String::new() };
         let count = match pane {
             Pane::Inbox if model.waiting() > 0 => format!("({})", model.waiting()),
             _ => String::new(),
@@ -189,7 +194,17 @@ fn bottom(buffer: &mut Buffer, area: Rect, model: &Model) {
             Pane::Limits => "/ filter  : command  ? help  q quit",
         },
     };
-    pieces(buffer, area, &[(keys.to_owned(), DIM)]);
+    pieces(buffer, area, &[(keys_within(keys, usize::from(area.width)), DIM)]);
+}
+
+/// The keys for which there is room; the help and the way out come before others.
+fn keys_within(keys: &str, room: usize) -> String {
+    let mut shown: Vec<&str> = keys.split("  ").collect();
+    let last = if keys.ends_with("q quit") { 2 } else { 1 };
+    while shown.join("  ").len() > room && shown.len() > last {
+        shown.remove(shown.len() - last - 1);
+    }
+    shown.join("  ")
 }
 
 fn typing(buffer: &mut Buffer, area: Rect, model: &Model, prompt: &Prompt) {

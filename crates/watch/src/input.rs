@@ -193,6 +193,9 @@ impl Model {
             Key::Char('a') if pane == Pane::Agents => self.view.lists_exited ^= true,
             _ => {
                 let index = self.chosen(pane)?;
+                // What the key does may move the row: the next key is about the same one.
+                let place = self.selected(pane, &self.rows(pane));
+                self.select(pane, place);
                 return self.row_key(key, pane, index);
             }
         }

@@ -25,6 +25,7 @@ const TASK: usize = 4;
 const BRANCH: usize = 5;
 /// A column that is shortened at the front.
 const WORKSPACE: usize = 6;
+const AGE: usize = 7;
 
 /// The maximum width of each column. The last action gets the remaining width.
 const MOST: [usize; 9] = [32, usize::MAX, 24, usize::MAX, 40, 32, 40, usize::MAX, usize::MAX];
@@ -121,10 +122,15 @@ fn fit(widest: [usize; 9], width: usize) -> Widths {
     shrink(&mut widths, AGENT, LEAST, width);
     if all(&widths) > width {
         widths[ACTION] = None;
-        widths[AGENT] = Some(most[AGENT]);
-        for column in [AGENT, STATE] {
-            shrink(&mut widths, column, HEAD[column].len(), width);
+        // The health says most of what the state does, and a short id names nothing.
+        for column in [AGE, STATE] {
+            widths[AGENT] = Some(most[AGENT]);
+            shrink(&mut widths, AGENT, LEAST, width);
+            if all(&widths) > width {
+                widths[column] = None;
+            }
         }
+        shrink(&mut widths, AGENT, HEAD[AGENT].len(), width);
     }
     let left = width.saturating_sub(all(&widths));
     widths[ACTION] = widths[ACTION].map(|least| least.saturating_add(left).min(most[ACTION]));
@@ -300,10 +306,10 @@ mod tests {
             }
             let table = lines(&agents, Timestamp::UNIX_EPOCH, Some(width), Style::none());
             let heads: Vec<&str> = table[0].split("  ").map(str::trim).filter(|head| !head.is_empty()).collect();
-            for head in ["AGENT", "STATE", "AGE", "HEALTH"] {
-                prop_assert!(width < 27 || heads.contains(&head), "{table:?}");
+            for (head, least) in [("AGENT", 16), ("HEALTH", 16), ("STATE", 36), ("AGE", 41)] {
+                prop_assert!(width < least || heads.contains(&head), "{table:?}");
             }
-            prop_assert!(width < 27 || heads.iter().all(|head| HEAD.contains(head)), "{table:?}");
+            prop_assert!(width < 16 || heads.iter().all(|head| HEAD.contains(head)), "{table:?}");
         }
     }
 

@@ -8,9 +8,13 @@ use jiff::Timestamp;
 use murmur_agent::event::{Event, Tokens};
 use murmur_agent::turn_count::TurnCount;
 use sys::clock;
+use unicode_width::UnicodeWidthStr;
 
 /// How many calls without a result to remember.
 const CALLS: usize = 64;
+
+/// Narrower terminals show what the agent does rather than turn and tokens.
+const NARROW: usize = 60;
 
 /// What a beat has done so far.
 #[derive(Debug)]
@@ -99,11 +103,16 @@ impl Progress {
         if tokens > 0 {
             facts.push_str(&format!("  {} tokens", short(tokens)));
         }
-        let (started, rest) = (self.started, format!("{facts}  {doing}"));
+        let (started, doing) = (self.started, doing.clone());
         Footer::Counting(Box::new(move |columns| {
             let lasted = span(clock::now().duration_since(started));
             // A full line would move the cursor to the next one.
-            Lines::one(cut(&format!("{lasted}{rest}"), columns.saturating_sub(1)))
+            let room = columns.saturating_sub(1);
+            let whole = format!("{lasted}{facts}  {doing}");
+            // What it does says more than the numbers.
+            let is_tight = columns < NARROW && whole.width() > room;
+            let line = if is_tight { format!("{lasted}  {doing}") } else { whole };
+            Lines::one(cut(&line, room))
         }))
     }
 }
@@ -162,8 +171,10 @@ mod tests {
             line(&progress, 150),
             "0s  turn 2  21k tokens  waiting for your approval of Bash; run: murmur allow 1"
         );
+        assert_eq!(line(&progress, 40), "0s  waiting for your approval of Bash;…");
         progress.waits_no_more("7ggs733k");
-        assert_eq!(line(&progress, 20), "0s  turn 2  21k to…");
+        assert_eq!(line(&progress, 40), "0s  turn 2  21k tokens  writing");
+        assert_eq!(line(&progress, 20), "0s  writing");
         assert_eq!(line(&progress, 1), "");
         assert_eq!([950, 1_234, 12_345, 1_234_567].map(short), ["950", "1.2k", "12k", "1.2M"]);
     }

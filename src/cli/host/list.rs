@@ -2,7 +2,7 @@
 
 use super::super::reported::in_background;
 use super::super::runtime;
-use super::super::style::{in_parentheses, plain_line};
+use super::super::style::{in_parentheses, plain_line, with_local_times};
 use super::super::user_env::UserEnv;
 use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
@@ -109,11 +109,12 @@ fn live(out: &mut impl Write, status: &Status) -> io::Result<()> {
     if let Some(pid) = status.agent_pid {
         writeln!(out, "PID: {pid} (host {})", status.pid)?;
     }
+    let hold = status.hold.as_deref().map(with_local_times);
     let lines = [
         ("Beat", status.info.beat.as_ref().map(BeatId::as_str)),
         ("Session", status.session_id.as_ref().map(SessionId::as_str)),
         ("Lost", status.lost.as_deref()),
-        ("On hold until", status.hold.as_deref()),
+        ("On hold until", hold.as_deref()),
     ];
     for (name, text) in lines.into_iter().filter_map(|(name, text)| Some((name, text?))) {
         writeln!(out, "{name}: {}", plain_line(text))?;

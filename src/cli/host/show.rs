@@ -3,7 +3,7 @@
 use super::super::pieces::Pieces;
 use super::super::reported;
 use super::super::show::{NOTHING, took, turns};
-use super::super::style::{Style, plain_line, plain_text, shortened};
+use super::super::style::{Style, plain_line, plain_text, shortened, with_local_times};
 use derun::plain::plain;
 use murmur_agent::event::RunResult;
 use murmur_core::usage_limit::spoken;
@@ -99,7 +99,13 @@ pub(super) fn event(
         "lost" => tagged("lost", format!("output is no longer captured: {}", plain_line(text("reason")))),
         "hold" => {
             let limit = format!("the {} limit is reached", spoken(text("window")));
-            tagged("hold", plain_line(&format!("{limit}; the account is on hold until {}", text("until"))))
+            tagged(
+                "hold",
+                plain_line(&format!(
+                    "{limit}; the account is on hold until {}",
+                    with_local_times(text("until"))
+                )),
+            )
         }
         "hold_over" => tagged("hold", "the account is no longer on hold".to_owned()),
         "problem" => tagged("problem", plain_line(text("text"))),

@@ -1,6 +1,7 @@
 //! `murmur agent start`: starts an agent under its own host.
 
 use super::super::args::{HostAttach, HostSpawn};
+use super::super::style::local_time;
 use super::super::user_env::UserEnv;
 use super::super::{beat, runtime};
 use super::serve;
@@ -67,7 +68,7 @@ fn held(backend: &Backend, dir: &DataDir, env: &UserEnv) -> Option<String> {
     let account = backend::account(backend, &env.user().ok()?.home, &own_env);
     let limits = limits::read(dir).ok()?;
     let hold = limits.accounts.get(&account)?.held(clock::now())?;
-    let (until, window) = (clock::rfc3339(hold.until), spoken(&hold.window));
+    let (until, window) = (local_time(hold.until), spoken(&hold.window));
     Some(format!(
         "{account} is on hold until {until}: its {window} limit is reached; the agent can hardly work before"
     ))

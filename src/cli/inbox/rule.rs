@@ -7,7 +7,7 @@ use crate::daemon::broker::Row;
 use anyhow::bail;
 use derun::cli::stdout::stdout;
 use derun::cli::wrapped::{output_width, wrapped};
-use murmur_core::permit::rules::{Action, Proposal, append_rule, only_this, patterns_line};
+use murmur_core::permit::rules::{Action, EntryError, Proposal, append_rule, patterns_line};
 use murmur_hook::evaluate;
 use shell_guard::call::{Call, Place, ProtectedPaths};
 use std::fmt::Write as _;
@@ -63,7 +63,7 @@ impl Rules {
         let proposals = evaluate::proposals(&call, action(answer), row.doubt.is_some());
         let file = self.file(row);
         if proposals.is_empty() {
-            only_this(&call, &file).map_err(|error| error.failure())?;
+            return Err(EntryError::inexact(&call, &file).failure());
         }
         Ok(RuleChoice { answer, tool: call.tool, file, proposals })
     }

@@ -4,7 +4,9 @@ use super::super::agents::columns;
 use super::super::fitted::{cut, cut_at_word, dollars, pad};
 use super::super::heartbeat_name::short;
 use super::super::show::took;
-use super::super::style::{Colors, Style, in_parentheses, plain_line, remarks, shortened, text_of, word};
+use super::super::style::{
+    Colors, Style, in_parentheses, plain_line, remarks, shortened, text_of, text_to_show, word,
+};
 use derun::cli::span::span;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
@@ -12,6 +14,7 @@ use murmur_store::journal::entry::JournalEntry;
 use std::io::{self, Write};
 use std::time::Duration;
 use sys::clock;
+use sys::text::distinct;
 use unicode_width::UnicodeWidthStr;
 
 /// The width of a terminal that doesn't report one.
@@ -26,14 +29,17 @@ const MOST: usize = 18;
 /// How much of a heartbeat's name is shown at most, on a narrow terminal.
 const NAME: usize = 18;
 
-/// Narrower terminals keep room for some text.
-const NARROW: usize = 60;
-
-/// How much.
+/// How much room a row has for its text; with less, the text has a line of its own.
 const TEXT: usize = 12;
 
-/// How much of a heartbeat's name is shown at least.
-const LEAST: usize = 4;
+/// How much next to duration and cost.
+const LEAST: usize = 8;
+
+/// How much on a terminal narrower than [`WIDTH`].
+const NARROW_LEAST: usize = 20;
+
+/// What separates columns, and what lines of a beat that follow its first one begin with.
+const INDENT: &str = "  ";
 
 /// How a beat is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,30 +76,24 @@ struct Columns {
 }
 
 impl Columns {
-    /// Those for which a terminal of this width has room, with some for the text on a narrow one. Others have no width.
-    fn within(mut self, width: usize) -> Self {
-        let text = if width < NARROW { TEXT } else { 0 };
-        let dropped: [fn(&mut Self) -> &mut usize; 4] = [
-            |columns| &mut columns.cost,
-            |columns| &mut columns.took,
-            |columns| &mut columns.id,
-            |columns| &mut columns.when,
-        ];
+    /// Those for which a terminal of this width has room next to the text. Others have no width. `None` if a row has no room.
+    fn within(mut self, width: usize) -> Option<Self> {
+        let dropped: [fn(&mut Self) -> &mut usize; 2] =
+            [|columns| &mut columns.cost, |columns| &mut columns.took];
+        let least = if width < WIDTH { NARROW_LEAST } else { LEAST };
         for column in dropped {
-            if self.width() + text <= width {
-                return self;
+            if self.width() + least <= width {
+                return Some(self);
             }
             *column(&mut self) = 0;
         }
-        let excess = self.width().saturating_sub(width);
-        self.name = self.name.saturating_sub(excess).max(LEAST);
-        self
+        (self.width() + TEXT <= width).then_some(self)
     }
 
-    /// How much room they take, with the gaps between them.
+    /// How much room they take, with the gaps after them.
     fn width(self) -> usize {
         let widths = [self.id, self.when, self.name, self.outcome, self.took, self.cost];
-        widths.into_iter().filter(|width| *width > 0).map(|width| width + 2).sum::<usize>().saturating_sub(2)
+        widths.into_iter().filter(|width| *width > 0).map(|width| width + 2).sum()
     }
 }
 
@@ -118,13 +118,8 @@ impl Printer {
             columns.when = columns.when.max(when(entry, &self.zone).len());
         }
         // Long enough to tell the shown beats apart.
-        ids.sort_unstable();
-        ids.dedup();
-        let same =
-            |one: &str, other: &str| one.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
-        let longest = ids.windows(2).map(|pair| same(&pair[0], &pair[1]) + 1).max().unwrap_or_default();
         let most = ids.iter().map(|id| id.width()).max().unwrap_or_default();
-        self.columns.id = longest.clamp(ID, MOST).min(most);
+        self.columns.id = distinct(ids).clamp(ID, MOST).min(most);
     }
 
     pub(super) fn print(&self, out: &mut impl Write, entry: &JournalEntry, line: &[u8]) -> io::Result<()> {
@@ -142,37 +137,58 @@ impl Printer {
     fn print_short(&self, out: &mut impl Write, entry: &JournalEntry) -> io::Result<()> {
         let begin = format!("{} {} {}", self.id(entry), pad(word(entry), 9), name(entry));
         let text = self.text(entry);
-        let text = if text.is_empty() { String::new() } else { format!(": {text}") };
-        let line = format!("{begin}{text}");
-        let line = self.width.map_or(line.clone(), |width| cut_at_word(&line, width));
-        writeln!(out, "{}", line.trim_end())
+        let room = self.width.map_or(usize::MAX, |width| width.saturating_sub(begin.width() + 2));
+        if text.is_empty() || room < LEAST {
+            let begin = cut(begin.trim_end(), self.width.unwrap_or(usize::MAX));
+            return writeln!(out, "{begin}");
+        }
+        writeln!(out, "{begin}: {}", cut_at_word(&text, room))
     }
 
     fn print_row(&self, out: &mut impl Write, entry: &JournalEntry) -> io::Result<()> {
         let width = self.width.unwrap_or(WIDTH);
-        let Columns { id, when: when_width, name: name_width, outcome, took, cost: cost_width } =
-            self.columns.within(width);
-        let joined = |cells: &[String]| {
-            cells.iter().filter(|cell| !cell.is_empty()).map(String::as_str).collect::<Vec<_>>().join("  ")
-        };
-        let cell = |width: usize, text: String| if width == 0 { String::new() } else { text };
-        let left =
-            joined(&[cell(id, self.id(entry)), cell(when_width, pad(&when(entry, &self.zone), when_width))]);
-        let name = pad(&cut(&name(entry), name_width), name_width);
-        let outcome = pad(word(entry), outcome);
-        let right = joined(&[
-            cell(took, format!("{:>took$}", duration(entry))),
-            cell(cost_width, format!("{:>cost_width$}", cost(entry))),
-        ]);
-        let begin = joined(&[left.clone(), name.clone(), outcome.clone(), right.clone()]);
-        if begin.width() > width {
-            return writeln!(out, "{}", cut(&begin, width));
+        let Some(columns) = self.columns.within(width) else { return self.print_lines(out, entry, width) };
+        let mut line =
+            self.style.dim(format!("{}  {}", self.id(entry), pad(&when(entry, &self.zone), columns.when)));
+        let name = pad(&cut(&name(entry), columns.name), columns.name);
+        let outcome = self.style.painted_as(entry, &pad(word(entry), columns.outcome));
+        line.push_str(&format!("  {name}  {outcome}"));
+        for (width, cell) in [(columns.took, duration(entry)), (columns.cost, cost(entry))] {
+            if width > 0 {
+                line.push_str(&format!("  {cell:>width$}"));
+            }
         }
-        let text = cut_at_word(&self.text(entry), width.saturating_sub(begin.width() + 2));
-        let left = if left.is_empty() { left } else { self.style.dim(left) };
-        let outcome = self.style.painted_as(entry, &outcome);
-        let cells = [left, name, outcome, right, text];
-        writeln!(out, "{}", joined(&cells).trim_end())
+        let text = cut_at_word(&self.text(entry), width.saturating_sub(columns.width()));
+        writeln!(out, "{}", format!("{line}  {text}").trim_end())
+    }
+
+    /// Prints a beat on a terminal without room for a row: as many columns in each line as fit, then its text.
+    fn print_lines(&self, out: &mut impl Write, entry: &JournalEntry, width: usize) -> io::Result<()> {
+        let most = width.saturating_sub(INDENT.len());
+        let id = self.id(entry).trim_end().to_owned();
+        let (when, name) = (when(entry, &self.zone), cut(&name(entry), most));
+        let cells = [
+            (id.width(), self.style.dim(id)),
+            (when.len(), self.style.dim(when)),
+            (name.width(), name),
+            (word(entry).len(), self.style.painted_as(entry, word(entry))),
+        ];
+        let (mut line, mut used) = (String::new(), 0);
+        for (index, (cell_width, cell)) in cells.into_iter().filter(|(width, _)| *width > 0).enumerate() {
+            if index > 0 && used + 2 + cell_width > width {
+                writeln!(out, "{}", line.trim_end())?;
+                (line, used) = (String::new(), 0);
+            }
+            let gap = if index > 0 { INDENT } else { "" };
+            line.push_str(gap);
+            line.push_str(&cell);
+            used += gap.len() + cell_width;
+        }
+        writeln!(out, "{}", line.trim_end())?;
+        match cut_at_word(&self.text(entry), most) {
+            text if text.is_empty() => Ok(()),
+            text => writeln!(out, "{INDENT}{text}"),
+        }
     }
 
     fn print_whole(&self, out: &mut impl Write, entry: &JournalEntry) -> io::Result<()> {
@@ -210,14 +226,13 @@ impl Printer {
 
     /// What happened, shortened to what a terminal could show.
     fn text(&self, entry: &JournalEntry) -> String {
-        let text = entry.text_after_outcome();
         let text = match self.width {
             // Don't go through megabytes of text to show a line of it.
-            Some(_) => text.map(|text| shortened(&text.chars().take(4000).collect::<String>(), 1000)),
-            None => text.map(|text| plain_line(&text)),
+            Some(_) => shortened(&text_to_show(entry, 4000), 1000),
+            None => text_of(entry),
         };
         let kind = entry.kind.label().map(|label| format!("{label}: ")).unwrap_or_default();
-        format!("{kind}{}{}", remarks(entry), text.unwrap_or_default())
+        format!("{kind}{}{text}", remarks(entry))
     }
 }
 
@@ -251,18 +266,45 @@ fn cost(entry: &JournalEntry) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use murmur_core::outcome::OutcomeKind;
 
     #[test]
     fn a_narrow_terminal_has_fewer_columns_and_room_for_text() {
         let all = Columns { id: 11, when: 5, name: 18, outcome: 9, took: 5, cost: 6 };
         let within = |width| {
-            let Columns { id, when, name, outcome, took, cost } = all.within(width);
-            [id, when, name, outcome, took, cost]
+            let Columns { id, when, name, outcome, took, cost } = all.within(width)?;
+            Some([id, when, name, outcome, took, cost])
         };
-        assert_eq!(within(80), [11, 5, 18, 9, 5, 6]);
-        assert_eq!(within(62), [11, 5, 18, 9, 5, 0]);
-        assert_eq!(within(48), [0, 5, 18, 9, 0, 0]);
-        assert_eq!(within(40), [0, 0, 18, 9, 0, 0]);
-        assert_eq!(within(20), [0, 0, 9, 9, 0, 0]);
+        assert_eq!(within(80), Some([11, 5, 18, 9, 5, 6]));
+        assert_eq!(within(79), Some([11, 5, 18, 9, 5, 0]));
+        assert_eq!(within(77), Some([11, 5, 18, 9, 0, 0]));
+        assert_eq!(within(63), Some([11, 5, 18, 9, 0, 0]));
+        assert_eq!(within(62), None);
+    }
+
+    #[test]
+    fn a_beat_has_several_lines_where_a_row_has_no_room() {
+        let beat = Some(murmur_core::id::BeatId::new("019c2551-ab45-7000-8000-000000000000"));
+        let entry = JournalEntry {
+            beat,
+            summary: Some("ATTENTION: test_login fails.".to_owned()),
+            ..JournalEntry::new(String::new(), "/home/me/site".to_owned(), OutcomeKind::Attention, 12_000)
+        };
+        let lines = |width| {
+            let mut printer = Printer::new(Form::Table, Style::none(), false);
+            printer.width = Some(width);
+            printer.fit(std::iter::once(&entry));
+            let mut out = Vec::new();
+            printer.print(&mut out, &entry, b"").unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        insta::assert_snapshot!(format!("{}{}{}", lines(20), lines(40), lines(60)), @"
+        019c2551-ab  unknown
+          site  attention
+          ATTENTION:…
+        019c2551-ab  unknown  site  attention
+          ATTENTION: test_login fails.
+        019c2551-ab  unknown  site  attention  ATTENTION: test_login…
+        ");
     }
 }

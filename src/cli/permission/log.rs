@@ -55,7 +55,8 @@ fn with_input(line: &[u8]) -> anyhow::Result<Value> {
 }
 
 fn print(out: &mut impl Write, decided: &Decided, style: Style, zone: &TimeZone) -> io::Result<()> {
-    let Decided { ts, agent, tool, input, decision, by: decided_by, reason, breach, .. } = decided;
+    let Decided { ts, agent, tool, input, decision, by: decided_by, reason, answered_by, breach, .. } =
+        decided;
     let when = ts.parse::<Timestamp>().map_or_else(
         |_| plain_line(ts),
         |at| at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
@@ -71,8 +72,10 @@ fn print(out: &mut impl Write, decided: &Decided, style: Style, zone: &TimeZone)
     // Many reasons say who decided.
     let is_told = reason.starts_with(by.trim_start_matches("by "));
     let why = if is_told { reason } else { format!("{by}: {reason}") };
+    let channel = answered_by.as_ref().and_then(|answerer| answerer.channel.as_deref());
+    let through = channel.map(|name| format!(", through {}", plain_line(name))).unwrap_or_default();
     let line = format!("{}  {decision}  {agent}  {call}  {why}", style.dim(when));
-    writeln!(out, "{}", line.trim_end().trim_end_matches(':'))
+    writeln!(out, "{}{through}", line.trim_end().trim_end_matches(':'))
 }
 
 /// Who decided, in short.

@@ -6,11 +6,12 @@ use super::super::user_env::UserEnv;
 use super::ProjectSelection;
 use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
+use derun::cli::wrapped::{Wrapped, output_width};
 use murmur_agent::rule_files::{self, RulesFile};
 use murmur_core::permit::manager;
 use murmur_core::permit::rules::Rules;
 use serde_json::{Value, json};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -25,7 +26,7 @@ pub(super) fn run(args: &PermissionRules, env: &UserEnv) -> anyhow::Result<ExitC
     let files = rule_files::read(super::files(&project, env)?)?;
     let there: Vec<&Rules> = files.iter().filter_map(|file| file.rules.as_ref()).collect();
     let manager = manager::patterns(&there);
-    let mut out = stdout().lock();
+    let mut out = Wrapped::new(stdout().lock(), output_width().filter(|_| !args.json));
     if args.json {
         let rules: Vec<Value> = there.iter().flat_map(|file| objects(file)).collect();
         let files: Vec<Value> = files
@@ -65,18 +66,21 @@ fn list(out: &mut impl Write, file: &RulesFile) -> io::Result<()> {
     if rules.iter().len() == 0 {
         writeln!(out, "{path} has no rules")?;
     }
+    let is_terminal = io::stdout().is_terminal();
+    if is_terminal && rules.iter().len() > 0 {
+        writeln!(out, "{path}")?;
+    }
     for (index, rule) in rules.iter().enumerate() {
         let patterns: Vec<&str> = rule.patterns().collect();
         let what =
             if patterns.is_empty() { "every call".to_owned() } else { plain_line(&patterns.join(", ")) };
-        let tool = plain_line(rule.tool());
-        writeln!(
-            out,
-            "{path}:{}  {}. {:<5}  {tool}  {what}",
-            rule.line(),
-            index + 1,
-            rule.action().to_string()
-        )?;
+        let (number, action) = (index + 1, format!("{:<5}", rule.action().to_string()));
+        let rule_text = format!("{number}. {action}  {}  {what}", plain_line(rule.tool()));
+        // On a terminal, the path is above its rules; elsewhere, each line is complete.
+        match is_terminal {
+            true => writeln!(out, "  {rule_text}")?,
+            false => writeln!(out, "{path}:{}  {rule_text}", rule.line())?,
+        }
     }
     Ok(())
 }

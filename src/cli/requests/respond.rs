@@ -56,14 +56,18 @@ pub(in crate::cli) fn respond(
     if let NewRule::Chosen(patterns) = rule {
         response["patterns"] = patterns.into();
     }
-    let row = runtime()?.block_on(answer(&data_dir(env)?, response))?;
-    report(
-        &row,
-        match decision {
-            Answer::Allow => "allowed",
-            Answer::Deny => "denied",
-        },
-    )
+    let dir = data_dir(env)?;
+    let row = runtime()?.block_on(answer(&dir, response))?;
+    let word = match decision {
+        Answer::Allow => "allowed",
+        Answer::Deny => "denied",
+    };
+    let code = report(&row, word)?;
+    if always {
+        let file = dir.rules_of(&row.workspace);
+        writeln!(stdout(), "the rule is in {}", plain_line(&file.display().to_string()))?;
+    }
+    Ok(code)
 }
 
 /// `murmur question respond ID JSON`.

@@ -1,7 +1,7 @@
 //! One heartbeat, as `murmur status` shows it.
 
 use crate::cli::inbox::{name_of, named_in};
-use crate::cli::style::{Colors, Style, local_time, plain_line, unchecked};
+use crate::cli::style::{Colors, Style, local_time, plain_line, said, unchecked};
 use crate::daemon::heartbeats::approve_hint;
 use crate::daemon::status::{BudgetStatus, Dropped, HeartbeatStatus, HeldStatus, Setting};
 use derun::cli::span::span;
@@ -31,7 +31,8 @@ pub(super) fn print(
             writeln!(out, "  last      {}; the journal has no line for it", ago(began, now))?;
         }
         (Some(last), later) => {
-            let text = plain_line(last.text_after_outcome.as_deref().unwrap_or_default());
+            let text = last.text_after_outcome.as_deref().unwrap_or_default();
+            let text = plain_line(&said(last.outcome, text));
             let text = named_in(&text, dir, heartbeat.waits_for.as_deref());
             let line = format!(
                 "  last      {} {} {}{text}",

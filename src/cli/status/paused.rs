@@ -28,10 +28,10 @@ pub(super) fn print(out: &mut impl Write, paused: &[Pause], env: &UserEnv, now: 
     Ok(())
 }
 
-/// Since when, until when and why.
+/// For how long, until when and why.
 pub(super) fn line(pause: &Pause, env: &UserEnv, now: Timestamp) -> String {
-    let since = pause.since.map(|since| format!("since {} ago", span(now.duration_since(since))));
+    let lasted = pause.since.map(|since| format!("for {}", span(now.duration_since(since))));
     let until = pause.until.map(|until| format!("until {}", local(until, env)));
     let reason = pause.reason.as_deref().map(plain_line);
-    since.into_iter().chain(until).chain(reason).collect::<Vec<_>>().join(", ")
+    lasted.into_iter().chain(until).chain(reason).collect::<Vec<_>>().join(", ")
 }

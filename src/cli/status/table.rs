@@ -3,15 +3,18 @@
 use super::detail::{self, held_at, hint_of};
 use crate::cli::agents::columns;
 use crate::cli::fitted::{cut, cut_at_word, pad};
-use crate::cli::style::{Colors, Style, plain_line, unchecked};
+use crate::cli::heartbeat_name::short as short_name;
+use crate::cli::style::{Colors, Style, plain_line, said, unchecked};
 use crate::daemon::status::HeartbeatStatus;
 use derun::cli::span::span;
 use jiff::Timestamp;
 use murmur_core::outcome::OutcomeKind;
+use std::collections::HashMap;
 use std::io::{self, Write};
 use sys::paths::DataDir;
 use sys::terminal;
 use unicode_width::UnicodeWidthStr;
+use watch::text::cut_start;
 
 /// The width of a terminal that doesn't report one.
 const WIDTH: usize = 80;
@@ -51,8 +54,8 @@ pub(super) fn print(
     (dir, has_daemon): (&DataDir, bool),
     now: Timestamp,
 ) -> io::Result<()> {
-    let mut rows: Vec<Row> =
-        heartbeats.iter().map(|heartbeat| row(heartbeat, dir, has_daemon, now)).collect();
+    let row = |(heartbeat, name)| Row { name, ..row(heartbeat, dir, has_daemon, now) };
+    let mut rows: Vec<Row> = heartbeats.iter().zip(names(heartbeats)).map(row).collect();
     rows.sort_by_key(|row| row.urgency);
     let widest = |cell: fn(&Row) -> &str| rows.iter().map(|row| cell(row).width()).max().unwrap_or(0);
     let name = widest(|row| &row.name).min(NAME);
@@ -60,8 +63,10 @@ pub(super) fn print(
     let (mut when, mut next) = (widest(|row| &row.when), widest(|row| &row.next));
     let width = columns().unwrap_or(WIDTH);
     let gap = |column: usize| if column == 0 { 0 } else { column + 2 };
+    // Without room for it, the text has a line of its own.
+    let is_below = name + state + 4 + TEXT > width;
     // What is wrong matters more than when it runs.
-    let text = if width < NARROW { TEXT } else { 0 };
+    let text = if width < NARROW && !is_below { TEXT } else { 0 };
     if name + state + gap(when) + gap(next) + 4 + text > width {
         next = 0;
     }
@@ -71,9 +76,12 @@ pub(super) fn print(
     let name = name.min(width.saturating_sub(state + 2)).max(LEAST);
     writeln!(out)?;
     for row in &rows {
-        let begin = pad(&cut(&row.name, name), name);
-        let used = name + state + gap(when) + gap(next) + 4;
+        // The end of a path tells it from others.
+        let shown = if row.name.starts_with('/') { cut_start(&row.name, name) } else { cut(&row.name, name) };
+        let begin = pad(&shown, name);
+        let used = if is_below { 2 } else { name + state + gap(when) + gap(next) + 4 };
         let text = cut_at_word(&row.text, width.saturating_sub(used));
+        let between = if is_below && !text.is_empty() { "\n" } else { "" };
         let word = pad(row.state, state);
         let word = row.outcome.map_or(word.clone(), |outcome| {
             // Without its padding, which is as wide as the longest outcome.
@@ -81,7 +89,11 @@ pub(super) fn print(
         });
         let cells = [(when, &row.when), (next, &row.next)].into_iter().filter(|(width, _)| *width > 0);
         let times: String = cells.map(|(width, cell)| format!("  {}", pad(cell, width))).collect();
-        writeln!(out, "{}", format!("{begin}  {word}{times}  {text}").trim_end())?;
+        let mut line = format!("{begin}  {word}{times}");
+        if is_below {
+            line.truncate(line.trim_end().len());
+        }
+        writeln!(out, "{}", format!("{line}{between}  {text}").trim_end())?;
     }
     writeln!(out)?;
     if is_long(rows.len()) {
@@ -108,6 +120,25 @@ fn urgent(out: &mut impl Write, rows: &[Row], width: usize) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// What to call heartbeats: by their titles or, where several have the same, by what tells them apart.
+fn names(heartbeats: &[HeartbeatStatus]) -> Vec<String> {
+    let title = |heartbeat: &HeartbeatStatus| plain_line(&heartbeat.title);
+    let short = |heartbeat: &HeartbeatStatus| {
+        plain_line(&short_name(&heartbeat.workspace, heartbeat.name.as_deref()))
+    };
+    let (mut titles, mut shorts): (HashMap<String, usize>, HashMap<String, usize>) = Default::default();
+    for heartbeat in heartbeats {
+        *titles.entry(title(heartbeat)).or_default() += 1;
+        *shorts.entry(short(heartbeat)).or_default() += 1;
+    }
+    let named = |heartbeat: &HeartbeatStatus| match (title(heartbeat), short(heartbeat)) {
+        (title, _) if titles.get(&title) == Some(&1) => title,
+        (_, short) if shorts.get(&short) == Some(&1) => short,
+        _ => plain_line(&heartbeat.id),
+    };
+    heartbeats.iter().map(named).collect()
 }
 
 fn row(heartbeat: &HeartbeatStatus, dir: &DataDir, has_daemon: bool, now: Timestamp) -> Row {
@@ -147,7 +178,7 @@ fn row(heartbeat: &HeartbeatStatus, dir: &DataDir, has_daemon: bool, now: Timest
         None => String::new(),
     };
     let told = last.map(|last| {
-        let text = last.text_after_outcome.as_deref().map(plain_line);
+        let text = last.text_after_outcome.as_deref().map(|text| plain_line(&said(last.outcome, text)));
         format!("{}{}", unchecked(last.unguarded), text.unwrap_or_default())
     });
     // What the last beat said is over once the next one runs.
@@ -156,7 +187,7 @@ fn row(heartbeat: &HeartbeatStatus, dir: &DataDir, has_daemon: bool, now: Timest
     let text = hint.or_else(|| held.map(|held| held.why.clone())).or(told).unwrap_or_default();
     // A summary may be megabytes long.
     let text = plain_line(&text.chars().take(4000).collect::<String>());
-    Row { urgency, name: plain_line(&heartbeat.title), state, outcome, when, next, text }
+    Row { urgency, name: String::new(), state, outcome, when, next, text }
 }
 
 /// The largest unit of a time span.

@@ -1,6 +1,8 @@
 //! Carries out what the user asks for. Each action ends with one message.
 
+use super::super::heartbeat_name::short;
 use super::super::requests;
+use super::super::style::with_local_times;
 use crate::daemon::pauses::{self, Pause};
 use crate::daemon::{client, instance};
 use jiff::Timestamp;
@@ -35,11 +37,17 @@ pub(super) fn place(id: &str) -> (PathBuf, Option<String>) {
     }
 }
 
+/// A heartbeat's name in the view.
+fn called(id: &str) -> String {
+    let (workspace, name) = place(id);
+    short(&workspace.to_string_lossy(), name.as_deref())
+}
+
 /// Carries out `action`, and returns what became of it.
 pub(super) async fn carry_out(action: &Action, dir: &DataDir) -> String {
     match done(action, dir).await {
         Ok(said) => said,
-        Err(error) => super::super::describe(&error).line(),
+        Err(error) => with_local_times(&super::super::describe(&error).line()),
     }
 }
 
@@ -52,7 +60,7 @@ async fn done(action: &Action, dir: &DataDir) -> anyhow::Result<String> {
             let since = Timestamp::from_second(clock::now().as_second()).ok();
             let pause = Pause { heartbeat: Some(id.to_string()), since, until: None, reason: None };
             pauses::change(dir, clock::now(), |pauses| pauses.add(pause))?;
-            Ok(format!("paused {id}"))
+            Ok(format!("paused {}", called(id)))
         }
         Action::Resume(id) => resume(id, dir),
         Action::Stop(agent) => stop(agent, dir).await,
@@ -84,7 +92,7 @@ async fn run(id: &str, dir: &DataDir) -> anyhow::Result<String> {
     let payload = json!({ "workspace": workspace, "name": name });
     let asked = async { client::connect(dir).await?.answer("beat", payload, client::PATIENCE).await };
     match asked.await {
-        Ok(_) => Ok(format!("started {id}")),
+        Ok(_) => Ok(format!("started {}", called(id))),
         Err(AskError::Gone(_)) if !instance::is_running(dir)? => {
             Err(failure!("murmur is not running"; "run: murmur start").into())
         }
@@ -104,7 +112,7 @@ fn resume(id: &str, dir: &DataDir) -> anyhow::Result<String> {
     if all {
         return Ok("all heartbeats are paused; to resume them, run: murmur resume --all".to_owned());
     }
-    Ok(format!("resumed {id}"))
+    Ok(format!("resumed {}", called(id)))
 }
 
 async fn stop(agent: &str, dir: &DataDir) -> anyhow::Result<String> {

@@ -2,7 +2,7 @@
 
 use murmur_agent::rule_files::{self, Project};
 use murmur_core::permit::request::Request;
-use murmur_core::permit::rules::{self, Action, Rules, append_rule, only_this};
+use murmur_core::permit::rules::{self, Action, Rules, append_rule};
 use murmur_hook::evaluate;
 use shell_guard::call::{Call, Place, ProtectedPaths};
 use std::io;
@@ -41,10 +41,14 @@ pub(super) fn add(
     let text = file::read_regular(&path).map_err(failed)?.unwrap_or_default();
     let text = String::from_utf8(text).map_err(|error| failed(io::Error::other(error)))?;
     let is_doubted = request.doubt.is_some();
+    let proposed = evaluate::proposals(&call, action, is_doubted);
     let patterns = match patterns {
-        None => only_this(&call, &path).map_err(|error| error.failure())?,
+        None => evaluate::only_this(&call, &path).map_err(|error| {
+            let failure = error.failure();
+            let hint = format!("to choose a rule that covers more, run: murmur {action} ID --always");
+            if proposed.is_empty() { failure } else { failure.hint(hint) }
+        })?,
         Some(patterns) => {
-            let proposed = evaluate::proposals(&call, action, is_doubted);
             if proposed.iter().all(|rule| rule.patterns != patterns) {
                 return Err(
                     failure!("such a rule is not proposed for this call"; "see: murmur allow ID --always"),

@@ -32,12 +32,16 @@ fn a_host_tells_of_its_accounts_hold_and_of_its_end() {
     let listed: Value = serde_json::from_slice(&env.murmur(["agents", "--json"]).output().stdout).unwrap();
     assert_eq!(listed["agents"][0]["hold_until"], json!(until), "{listed}");
     let status = env.run(["host", "status", ID]);
-    assert!(status.contains(&format!("On hold until: {until}")), "{status}");
+    let ends = until.parse::<jiff::Timestamp>().unwrap();
+    let local = ends.strftime("%F %H:%M UTC").to_string();
+    assert!(status.contains(&format!("On hold until: {local}")), "{status}");
     let other = env.workspace("other", "");
     other.plays(&json!({ "live": "echo" }));
     let started = env.run(["host", "spawn", "--agent-id", "held", "--worktree", other.path(), "Go."]);
-    let warning =
-        format!("is on hold until {until}: its five-hour limit is reached; the agent can hardly work before");
+    let warning = format!(
+        "is on hold until {}: its five-hour limit is reached; the agent can hardly work before",
+        ends.strftime("%F %T")
+    );
     assert!(started.contains(&warning) && started.contains("agent held is running"), "{started}");
     assert!(env.run(["host", "stop", "held"]).ends_with("[exit 0]"));
     // It ends early: another report says that the account can be used.
@@ -52,6 +56,6 @@ fn a_host_tells_of_its_accounts_hold_and_of_its_end() {
     agent.stop();
     agent.wait_for_end();
     let shown = env.run(["attach", ID, "--from", "0"]);
-    let line = format!("[hold] the five-hour limit is reached; the account is on hold until {until}");
+    let line = format!("[hold] the five-hour limit is reached; the account is on hold until {local}");
     assert!(shown.contains(&line) && shown.contains("[hold] the account is no longer on hold"), "{shown}");
 }

@@ -7,7 +7,8 @@ use insta::assert_snapshot;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::json;
 
-use crate::env::{Env, Run};
+use crate::env::{Env, MURMUR, Run, result};
+use crate::run::terminal::Terminal;
 
 /// The output of `run` on a terminal.
 pub(crate) fn on_a_terminal(run: Run) -> String {
@@ -104,6 +105,53 @@ fn a_beat_is_one_line_that_fits_the_terminal() {
     0193a1b2-c3d4-7a attention site: Two tests fail:[31m auth.test.ts, which expects a token, and login.test.ts
     [exit 0]
     ");
+}
+
+#[test]
+fn lists_are_useful_on_a_narrow_terminal() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    env.register(&[&site]);
+    site.plays(&json!({ "stdout": result("ATTENTION: two tests of the login page fail") }));
+    env.run(["beat", "site"]);
+    env.setting(
+        "permissions.toml",
+        "[[rules]]\ntool = \"Bash\"\naction = \"deny\"\npattern = \"git push:*\"\n",
+    );
+    let shown = |columns, args: &[&str]| {
+        let terminal = Terminal::open();
+        terminal.resize(24, columns);
+        let program = |words: &[&str]| env.program("setsid", words).set("NO_COLOR", "1");
+        let shown = terminal.start(program, &[&[MURMUR], args].concat()).finish().text();
+        shown.replace("\r\n", "\n")
+    };
+    let log = shown(20, &["log"]);
+    let id = log.split(' ').next().unwrap();
+    assert!(env.run(["show", id]).contains("\n  outcome  attention ATTENTION: two tests"), "{log}");
+    assert!(log.ends_with("\n  site  attention\n  ATTENTION: two…\n"), "{log}");
+    let log = shown(40, &["log"]);
+    assert!(
+        log.starts_with(id) && log.ends_with("  site  attention\n  ATTENTION: two tests of the login…\n"),
+        "{log}"
+    );
+    let oneline = shown(40, &["log", "--oneline"]);
+    assert!(oneline.ends_with(" attention site: ATTENTION:…\n"), "{oneline}");
+    let status = shown(20, &["status"]);
+    assert!(status.contains("\nsite  attention\n  ATTENTION: two…\n"), "{status}");
+    let status = shown(40, &["status"]);
+    assert!(status.contains("\nsite  attention  ") && status.contains(" ago  ATTENTION: two…\n"), "{status}");
+    let other = env.workspace("other/site", "Do it.");
+    env.register(&[&site, &other]);
+    let status = shown(60, &["status"]);
+    for path in [site.path(), other.path()] {
+        assert!(status.contains(&format!("{}  ", &path[path.len() - 9..])), "{status}");
+    }
+    assert_snapshot!(shown(20, &["usage"]), @"
+    HEARTBEAT  COST
+    site          -
+    ");
+    let rules = shown(40, &["rules", "list"]);
+    assert!(rules.contains("/permissions.toml\n  1. deny   Bash  git push:*\n"), "{rules}");
 }
 
 #[test]

@@ -105,14 +105,58 @@ fn a_rule_is_shown_and_added_only_after_a_yes() {
     [exit 1]
     ");
     assert!(!env.data().join("projects").exists());
-    assert_snapshot!(stable(&env.run(["allow", "1", "--always", "--rule", "2"]), &row), @"
+    let said = env.run(["allow", "1", "--always", "--rule", "2"]).replace(&project, "[PROJECT]");
+    assert_snapshot!(stable(&said, &row), @"
     allowed Bash for [AGENT]
         git push
+    the rule is in [ENV]/data/projects/[PROJECT]/permissions.toml
     [exit 0]
     ");
     let rules = env.data().join("projects").join(project).join("permissions.toml");
     assert!(std::fs::read_to_string(rules).unwrap().ends_with("\npattern = \"git push:*\"\n"));
     line(beat);
+    daemon.stop();
+}
+
+#[test]
+fn tools_that_read_can_be_allowed_always_in_the_workspace_or_everywhere() {
+    let env = Env::new();
+    let read = |id, file: &str| call(id, "Read", &json!({ "file_path": env.root().join("site").join(file) }));
+    let search = |id, query: &str| call(id, "WebSearch", &json!({ "query": query }));
+    let calls = [read("t1", "a.rs"), read("t2", "src/b.rs"), search("t3", "x*"), search("t4", "y")];
+    env.workspace_calling("permissionsChecker: manual\nmaxTurns: 9", &calls);
+    let daemon = env.daemon();
+    let mut events = env.events();
+    let beat = env.beat();
+    events.until("request_opened");
+    let refused = env.run(["allow", "last", "--always"]);
+    let project = refused.split("/projects/").nth(1).unwrap().split('/').next().unwrap().to_owned();
+    assert_snapshot!(refused.replace(&project, "[PROJECT]"), @r#"
+    one of these rules, which allow Read, would be added to [ENV]/data/projects/[PROJECT]/permissions.toml:
+      1. only this call
+         pattern = "/[ENV]/site/a.rs"
+      2. every file in the workspace
+         pattern = "/**"
+    | error: nothing was answered, and no rule was added
+    | hint: to add a rule, run it again with its number: --rule 1 to --rule 2
+    [exit 1]
+    "#);
+    let allowed = env.run(["allow", "last", "--always", "--rule", "2"]);
+    assert!(allowed.starts_with("allowed Read for "), "{allowed}");
+    events.until("request_opened");
+    assert_snapshot!(env.run(["allow", "last", "--always"]).replace(&project, "[PROJECT]"), @r#"
+    this rule would be added to [ENV]/data/projects/[PROJECT]/permissions.toml:
+        [[rules]]
+        tool = "WebSearch"
+        action = "allow"
+    | error: nothing was answered, and no rule was added
+    | hint: to add the rule, run it again with --rule 1
+    [exit 1]
+    "#);
+    env.run(["allow", "last", "--always", "--rule", "1"]);
+    line(beat);
+    let by: Vec<_> = env.decisions().iter().map(|line| line["by"]["kind"].clone()).collect();
+    assert_eq!(by, ["person", "rule", "person", "rule"]);
     daemon.stop();
 }
 

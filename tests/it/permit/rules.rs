@@ -129,7 +129,7 @@ fn an_always_answer_is_refused_if_no_pattern_matches_only_this_call() {
     let refused = env.run(["permission", "respond", text(&row, "id"), "allow", "--always"]);
     assert_snapshot!(refused, @"
     | error: no pattern matches only this call of Bash
-    | hint: write a rule in [ENV]/data/projects/site@[DIGITS]/permissions.toml yourself
+    | hint: to choose a rule that covers more, run: murmur allow ID --always
     [exit 1]
     ");
     assert!(!env.data().join("projects").exists());

@@ -59,6 +59,47 @@ fn a_beat_asks_about_its_requests() {
     daemon.stop();
 }
 
+/// Nothing comes before its cause, also where output and messages go to the same place.
+#[test]
+fn a_verbose_beat_shows_a_wait_between_the_call_and_its_result() {
+    let env = Env::new();
+    let script = json!({ "script": [
+        [{ "type": "text", "text": "I push." }, bash("t1", "git push")],
+        [{ "type": "text", "text": "HEARTBEAT_OK" }],
+    ] });
+    env.workspace("site", &format!("---\n{MANUAL}\n---\nDo it.")).plays(&script);
+    let daemon = env.daemon();
+    let mut events = env.events();
+    let order = |shown: &str, answer: &str| {
+        let steps = [
+            "I push.",
+            "  Bash(git push)",
+            "waiting for your approval of Bash",
+            answer,
+            "  end of Bash(git push)",
+            "HEARTBEAT_OK",
+            "ok ",
+        ];
+        let mut rest = shown;
+        for step in steps {
+            let at = rest.find(step).unwrap_or_else(|| panic!("no {step:?} where it should be in:\n{shown}"));
+            rest = &rest[at + step.len()..];
+        }
+    };
+    let mut beat = on_terminal(&env, &["beat", "site", "-v"]);
+    events.until("request_opened");
+    reply(&mut beat, "[q]uit: ", "y");
+    order(&beat.finish().text(), "allowed Bash for ");
+    let log = env.root().join("both");
+    let both = std::fs::File::create(&log).unwrap();
+    let beat = env.murmur(["beat", "site", "-v"]).stdout(both.try_clone().unwrap()).stderr(both).start();
+    events.until("request_opened");
+    env.run(["allow", "last"]);
+    assert!(beat.wait_with_output().unwrap().status.success());
+    order(&std::fs::read_to_string(&log).unwrap(), "run: murmur allow ");
+    daemon.stop();
+}
+
 #[test]
 fn a_request_that_is_answered_elsewhere_is_not_asked_about_any_more() {
     let env = Env::new();

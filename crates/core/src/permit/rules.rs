@@ -6,6 +6,7 @@ mod decide;
 mod deny_rules;
 mod entry;
 mod file;
+mod file_proposals;
 mod path;
 mod proposals;
 mod shell;

@@ -18,7 +18,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use sys::clock;
 use sys::error::Hinted;
-use sys::text::{below_a_minute, cut};
+use sys::text::{below_a_minute, cut, distinct};
 use unicode_width::UnicodeWidthStr;
 
 /// How many characters of a command to show.
@@ -184,14 +184,32 @@ impl Row {
 /// The narrowest terminal for all columns.
 const WIDE: usize = 100;
 
+/// How much of an id is shown at least on a narrower one, as in `murmur log`.
+const ID: usize = 11;
+
+/// How much room commands have before columns are dropped for them.
+const LEAST: usize = 16;
+
+/// The columns that are dropped for them, in this order.
+const DROPPED: [usize; 3] = [DURATION, STARTED, STATE];
+const STATE: usize = 1;
+const STARTED: usize = 2;
+const DURATION: usize = 3;
+const BYTES: usize = 4;
+
 /// Prints a table, on a terminal of this width if it is given: then each row fits it.
 fn print(out: &mut impl Write, rows: &[Row], now: Timestamp, width: Option<usize>) -> io::Result<()> {
     let (style, zone) = (Style::of_stdout(), clock::local_zone());
     let is_narrow = width.is_some_and(|width| width < WIDE);
+    let mut id_width = rows.iter().map(|row| row.session_id.width()).max().unwrap_or(0);
+    if is_narrow {
+        let ids = rows.iter().map(|row| plain_line(&row.session_id)).collect();
+        id_width = id_width.min(distinct(ids).max(ID));
+    }
     let cells = |row: &Row| {
         let bytes = row.output_bytes.map_or("?".to_owned(), size);
         [
-            plain_line(&row.session_id),
+            plain_line(&row.session_id).chars().take(id_width).collect(),
             row.state(),
             row.started(&zone, now, is_narrow),
             row.duration(now),
@@ -203,15 +221,28 @@ fn print(out: &mut impl Write, rows: &[Row], now: Timestamp, width: Option<usize
     let mut widths: [usize; 5] =
         std::array::from_fn(|column| table.iter().map(|row| row[column].width()).max().unwrap_or(0));
     // As wide as other lists of the same command.
-    (widths[3], widths[4]) = (widths[3].max(8), widths[4].max(if is_narrow { 5 } else { 10 }));
-    let commands = std::iter::once("COMMAND".to_owned()).chain(rows.iter().map(Row::command));
-    for (place, ([id, state, started, duration, bytes], command)) in table.iter().zip(commands).enumerate() {
-        let [id_width, state_width, started_width, duration_width, bytes_width] = widths;
-        let bytes = if is_narrow { String::new() } else { format!("  {bytes:>bytes_width$}") };
-        let line = format!(
-            "{id:<id_width$}  {state:<state_width$}  {started:<started_width$}  {duration:>duration_width$}{bytes}  {command}"
-        );
-        let line = cut(line.trim_end(), width.unwrap_or(usize::MAX));
+    (widths[DURATION], widths[BYTES]) = (widths[DURATION].max(8), widths[BYTES].max(10));
+    let commands: Vec<String> =
+        std::iter::once("COMMAND".to_owned()).chain(rows.iter().map(Row::command)).collect();
+    let mut shown: Vec<usize> = (0..widths.len()).filter(|column| !is_narrow || *column != BYTES).collect();
+    let most = commands.iter().map(|command| command.width()).max().unwrap_or(0).min(LEAST);
+    for column in DROPPED {
+        let used: usize = shown.iter().map(|column| widths[*column] + 2).sum();
+        if width.is_some_and(|width| used + most > width) {
+            shown.retain(|kept| *kept != column);
+        }
+    }
+    for (place, (cells, command)) in table.iter().zip(commands).enumerate() {
+        let mut line = String::new();
+        for column in &shown {
+            let (cell, width) = (&cells[*column], widths[*column]);
+            let padding = " ".repeat(width.saturating_sub(cell.width()));
+            match *column {
+                DURATION | BYTES => line.extend([&*padding, cell, "  "]),
+                _ => line.extend([&**cell, &*padding, "  "]),
+            }
+        }
+        let line = cut(format!("{line}{command}").trim_end(), width.unwrap_or(usize::MAX));
         writeln!(out, "{}", if place == 0 { style.dim(line) } else { line })?;
     }
     Ok(())

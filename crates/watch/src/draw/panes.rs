@@ -44,11 +44,11 @@ const INBOX: [Column; 6] = [
 
 const LOG: [Column; 6] = [
     left("ENDED", 11, 0, 4),
-    left("HEARTBEAT", 10, 2, 2),
+    left("HEARTBEAT", 10, 2, 1),
     left("OUTCOME", 9, 0, 0),
     right("TOOK", 6, 3),
     right("COST", 6, 5),
-    left("TEXT", 12, 5, 1),
+    left("TEXT", 12, 5, 2),
 ];
 
 const LIMITS: [Column; 5] = [

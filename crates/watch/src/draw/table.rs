@@ -29,6 +29,9 @@ pub(super) const fn right(head: &'static str, least: usize, rank: u8) -> Column 
     Column { head, least, grows: 0, rank, is_right: true }
 }
 
+/// How narrow the most important column may become next to another.
+const SHORTENED: usize = 8;
+
 /// A cell.
 pub(super) type Cell = (String, Style);
 
@@ -45,6 +48,16 @@ pub(super) fn fit(columns: &[Column], width: usize) -> Vec<usize> {
             ([only], _) => {
                 widths[*only] = width;
                 return widths;
+            }
+            ([one, other], Some(last)) => {
+                // The more important one is rather shortened than alone.
+                let important = if last == one { *other } else { *one };
+                let room = width.saturating_sub(widths[*last] + 1);
+                if columns[important].grows > 0 && room >= SHORTENED {
+                    widths[important] = room;
+                    return widths;
+                }
+                widths[*last] = 0;
             }
             (_, Some(last)) => widths[*last] = 0,
             (_, None) => return widths,
@@ -100,5 +113,8 @@ mod tests {
         assert_eq!(fit(&columns, 13), [4, 0, 8]);
         assert_eq!(fit(&columns, 9), [9, 0, 0]);
         assert_eq!(fit(&columns, 2), [2, 0, 0]);
+        let columns = [left("A", 12, 1, 0), right("B", 5, 1)];
+        assert_eq!(fit(&columns, 14), [8, 5]);
+        assert_eq!(fit(&columns, 13), [13, 0]);
     }
 }

@@ -4,7 +4,7 @@ use crate::draw::tests::{model, press, screen};
 use crate::input::Action;
 use crate::keys::Key;
 use crate::model::{Model, Update};
-use crate::rows::{LineKind, Problem, Request, TranscriptLine};
+use crate::rows::{HeartbeatState, LineKind, Problem, Request, TranscriptLine};
 use crate::text::Text;
 
 /// The action of the last of these keys; a frame is drawn before each.
@@ -78,6 +78,20 @@ fn a_request_that_is_gone_is_left() {
     model.on(Update::Closed("7ggs733k".to_owned()));
     assert!(screen(&model, 80, 24).contains("the request is no longer open"));
     assert_eq!(act(&mut model, "y"), None);
+}
+
+#[test]
+fn keys_are_about_the_same_heartbeat_when_the_first_one_makes_it_move() {
+    let mut model = model();
+    let Some(Action::Run(first)) = act(&mut model, "r") else { panic!() };
+    let mut rows = model.heartbeats.clone();
+    let place = rows.iter().position(|row| row.id == first).unwrap();
+    let mut row = rows.remove(place);
+    row.state = HeartbeatState::Paused(None);
+    row.is_failing = false;
+    rows.push(row);
+    model.on(Update::Heartbeats(rows));
+    assert_eq!(act(&mut model, "p"), Some(Action::Resume(first)));
 }
 
 #[test]

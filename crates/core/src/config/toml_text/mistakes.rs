@@ -29,7 +29,7 @@ pub fn every<T>(
     loop {
         let before = left_out.len();
         for problem in next.split() {
-            let start = problem.place.map(|place| offset(&text, place));
+            let start = problem.place().map(|place| offset(&text, place));
             let part = start.and_then(|start| leave_out(&mut text, start));
             if !part.as_ref().is_some_and(|part| is_result(&problem, part, &left_out)) {
                 found.push(problem.clone());
@@ -41,7 +41,7 @@ pub fn every<T>(
             _ => break,
         }
     }
-    found.sort_by_key(|problem| problem.place);
+    found.sort_by_key(|problem| problem.place());
     let mut found = found.into_iter();
     match found.next() {
         Some(first) => Err(first.and(found)),

@@ -14,6 +14,9 @@ pub(super) type Links<'a> = &'a dyn Fn(&Path) -> Option<PathBuf>;
 pub(super) const PATH_TOOLS: [&str; 9] =
     ["Read", "Edit", "MultiEdit", "Write", "NotebookEdit", "NotebookRead", "Glob", "Grep", "LS"];
 
+/// Those among them whose path is the folder searched.
+pub(super) const SEARCHES: [&str; 3] = ["Glob", "Grep", "LS"];
+
 /// The paths of a call, in every form.
 pub(super) struct CallPaths<'a> {
     bases: Bases<'a>,
@@ -117,6 +120,13 @@ impl<'a> CallPaths<'a> {
         Self { bases, forms, is_known }
     }
 
+    /// Every form, if each is a pattern as it is.
+    pub(super) fn plain(&self) -> Option<Vec<&str>> {
+        let plain = |form: &'_ PathBuf| form.to_str().is_some_and(is_plain);
+        let all = self.is_known && !self.forms.is_empty() && self.forms.iter().all(plain);
+        all.then(|| self.forms.iter().filter_map(|form| form.to_str()).collect())
+    }
+
     /// Whether one of `patterns` matches every form.
     pub(super) fn all_match(&self, patterns: &[Pattern]) -> bool {
         let matched = |form: &PathBuf| {
@@ -145,8 +155,7 @@ fn texts(call: &Call) -> Option<Vec<String>> {
     // A change of several files, as some agents ask about.
     let more = call.input.get("file_paths").and_then(|paths| paths.as_array()).into_iter().flatten();
     texts.extend(more.filter_map(|path| path.as_str()).map(str::to_owned));
-    let searches = matches!(call.tool.as_str(), "Glob" | "Grep" | "LS");
-    if texts.is_empty() && searches {
+    if texts.is_empty() && SEARCHES.contains(&call.tool.as_str()) {
         texts.push(".".to_owned());
     }
     if call.tool == "Glob"
@@ -167,6 +176,11 @@ fn texts(call: &Call) -> Option<Vec<String>> {
         }
     }
     (!texts.is_empty()).then_some(texts)
+}
+
+/// Whether a path has no character that means something else in a pattern.
+fn is_plain(path: &str) -> bool {
+    !path.contains(['*', '?', '[', ']', '{', '}', '\\'])
 }
 
 /// Removes `.` and `..` without resolving links.

@@ -7,7 +7,7 @@ use sys::text::is_hidden;
 
 use serde_json::Value;
 
-use super::call_paths::PATH_TOOLS;
+use super::call_paths::{CallPaths, Links, PATH_TOOLS, SEARCHES};
 use super::{Action, Rules, Wildcard, web};
 use crate::config::problem::Problem;
 use shell_guard::call::Call;
@@ -37,14 +37,21 @@ impl Hinted for EntryError {
     }
 }
 
-/// Returns the pattern that matches exactly this call: the same shell line, file or URL. `file` is where the rule would be.
+impl EntryError {
+    /// No rule in `file` can be for `call`.
+    #[must_use]
+    pub fn inexact(call: &Call, file: &Path) -> Self {
+        Self::Inexact { tool: call.tool.clone(), file: file.display().to_string() }
+    }
+}
+
+/// Returns the patterns that match exactly this call: the same shell line, files or URL. `file` is where the rule would be.
 ///
 /// # Errors
 ///
 /// If every possible pattern would match other calls, too.
-pub fn only_this(call: &Call, file: &Path) -> Result<Vec<String>, EntryError> {
-    let inexact = || EntryError::Inexact { tool: call.tool.clone(), file: file.display().to_string() };
-    exact_pattern(call).map(|pattern| vec![pattern]).ok_or_else(inexact)
+pub fn only_this(call: &Call, file: &Path, links: Links<'_>) -> Result<Vec<String>, EntryError> {
+    exact_patterns(call, links).ok_or_else(|| EntryError::inexact(call, file))
 }
 
 /// Appends a rule to the text of a permissions.toml. `text` itself stays unchanged. Without patterns, the rule covers every call
@@ -101,31 +108,23 @@ fn toml_string(text: &str) -> String {
     string
 }
 
-/// The pattern that matches only this call.
-pub(super) fn exact_pattern(call: &Call) -> Option<String> {
+/// The patterns that match only this call.
+pub(super) fn exact_patterns(call: &Call, links: Links<'_>) -> Option<Vec<String>> {
     let is_exact = |text: &str| Wildcard::parse(text).is_some_and(|pattern| pattern.exact() == Some(text));
+    let exactly = |text: &str| is_exact(text).then(|| vec![text.to_owned()]);
     if let Some(line) = call.command() {
-        return Some(line.trim()).filter(|line| is_exact(line)).map(str::to_owned);
+        return exactly(line.trim());
     }
     match call.tool.as_str() {
-        "Glob" | "Grep" | "LS" => None,
+        tool if SEARCHES.contains(&tool) => None,
         tool if PATH_TOOLS.contains(&tool) => {
-            let path = ["file_path", "notebook_path"].iter().find_map(|key| call.input.get(key)?.as_str())?;
-            is_plain_path(path).then(|| format!("/{path}"))
+            let paths = CallPaths::of(call, links);
+            Some(paths.plain()?.into_iter().map(|path| format!("/{path}")).collect())
         }
         "WebFetch" => {
             let url = call.input.get("url").and_then(Value::as_str)?;
-            let is_plain = web::host(url).is_some() && is_exact(url);
-            is_plain.then(|| url.to_owned())
+            web::host(url).and_then(|_| exactly(url))
         }
-        _ => Some(call.input.to_string()).filter(|json| is_exact(json)),
+        _ => exactly(&call.input.to_string()),
     }
-}
-
-/// Whether `path` is absolute, and a pattern as it is.
-pub(super) fn is_plain_path(path: &str) -> bool {
-    path.starts_with('/')
-        && !path.ends_with('/')
-        && !path.contains(['*', '?', '[', ']', '{', '}', '\\'])
-        && !path.split('/').any(|part| part == "..")
 }

@@ -6,8 +6,8 @@ use shell_guard::line::Command;
 use std::path::Path;
 
 use super::call_paths::PATH_TOOLS;
-use super::entry::{append_rule, exact_pattern, is_plain_path};
-use super::{Action, Reading, Rules, Wildcard, decide, web};
+use super::entry::{append_rule, exact_patterns};
+use super::{Action, Reading, Rules, Wildcard, decide, file_proposals, web};
 
 /// Commands whose arguments a rule may leave open: they don't run programs that their arguments name as a matter of course.
 const COMMANDS: &[&str] = &[
@@ -19,6 +19,7 @@ const COMMANDS: &[&str] = &[
     "cargo doc",
     "cargo fmt",
     "cargo test",
+    "cat",
     "docker images",
     "docker logs",
     "docker ps",
@@ -43,9 +44,11 @@ const COMMANDS: &[&str] = &[
     "go build",
     "go test",
     "go vet",
+    "grep",
     "kubectl describe",
     "kubectl get",
     "kubectl logs",
+    "ls",
     "mypy",
     "npm ci",
     "npm test",
@@ -55,12 +58,17 @@ const COMMANDS: &[&str] = &[
     "ruff format",
     "uv lock",
     "uv sync",
+    "wc",
     "yarn test",
 ];
 /// Commands that run the script named by the next word.
 const RUNNERS: &[&str] = &["bun run", "npm run", "pnpm run", "yarn run"];
 /// Arguments that a person may not think of.
-const SURPRISES: &[(&str, &str)] = &[("git push", "--force")];
+const SURPRISES: &[(&str, &str)] =
+    &[("cat", OUTSIDE), ("git push", "--force"), ("grep", OUTSIDE), ("ls", OUTSIDE)];
+const OUTSIDE: &str = "files outside the workspace";
+/// Tools whose calls are of a kind, and the key that names it.
+const KINDS: &[(&str, &str)] = &[("Agent", "subagent_type"), ("Skill", "skill"), ("Task", "subagent_type")];
 /// The most patterns in a proposed rule.
 const MOST: usize = 4;
 
@@ -77,14 +85,12 @@ pub struct Proposal {
 /// exactly this call.
 #[must_use]
 pub fn proposals(call: &Call, action: Action, reading: Reading<'_>) -> Vec<Proposal> {
-    let exact = exact_pattern(call);
-    let exact =
-        exact.map(|pattern| Proposal { patterns: vec![pattern], covers: "only this call".to_owned() });
-    let mut all: Vec<Proposal> = exact.into_iter().collect();
+    let only_this = |patterns| Proposal { patterns, covers: "only this call".to_owned() };
+    let mut all: Vec<Proposal> = exact_patterns(call, reading.links).map(only_this).into_iter().collect();
     if !reading.doubted {
-        let decides = |rule: &Proposal| rule.decides(call, action, reading);
-        all.extend(wider(call, action, reading).into_iter().filter(decides));
+        all.extend(wider(call, action, reading));
     }
+    all.retain(|rule| rule.decides(call, action, reading));
     all
 }
 
@@ -105,11 +111,7 @@ fn wider(call: &Call, action: Action, reading: Reading<'_>) -> Vec<Proposal> {
     }
     let text = |key: &str| call.input.get(key).and_then(Value::as_str);
     match call.tool.as_str() {
-        "Glob" | "Grep" | "LS" => Vec::new(),
-        tool if PATH_TOOLS.contains(&tool) => {
-            let path = text("file_path").or_else(|| text("notebook_path"));
-            path.map_or_else(Vec::new, |path| folders(path, &call.place.workspace))
-        }
+        tool if PATH_TOOLS.contains(&tool) => file_proposals::folders(call, reading),
         "WebFetch" => {
             let host = text("url").and_then(web::host);
             let rule = |host| Proposal {
@@ -118,11 +120,23 @@ fn wider(call: &Call, action: Action, reading: Reading<'_>) -> Vec<Proposal> {
             };
             host.map(rule).into_iter().collect()
         }
-        tool if tool.starts_with("mcp__") => {
-            vec![Proposal { patterns: Vec::new(), covers: format!("every call of {tool}") }]
+        tool => {
+            let key = KINDS.iter().find(|(of, _)| *of == tool).map(|(_, key)| *key);
+            let kind = key.and_then(|key| Some((key, text(key).filter(|kind| is_name(kind))?)));
+            let of_kind = kind.map(|(key, kind)| Proposal {
+                patterns: vec![format!("*\"{key}\":\"{kind}\"*")],
+                covers: format!("every {tool} of {kind}"),
+            });
+            let every = Proposal { patterns: Vec::new(), covers: format!("every call of {tool}") };
+            of_kind.into_iter().chain([every]).collect()
         }
-        _ => Vec::new(),
     }
+}
+
+/// Whether a text has only characters of names.
+fn is_name(text: &str) -> bool {
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | ':' | '.');
+    text.starts_with(|letter: char| letter.is_ascii_alphanumeric()) && text.chars().all(is_letter)
 }
 
 /// The rule for these commands with other arguments, where these may be left open.
@@ -167,31 +181,9 @@ fn stem(text: &str) -> Option<&str> {
         |stem: &str| text.strip_prefix(stem).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
     if let Some(runner) = RUNNERS.iter().find(|runner| begins(runner)) {
         let script = text.get(runner.len() + 1..)?.split(' ').next()?;
-        let is_name =
-            |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | ':' | '.');
-        let is_plain = script.starts_with(|letter: char| letter.is_ascii_alphanumeric());
-        return text.get(..=runner.len() + script.len()).filter(|_| is_plain && script.chars().all(is_name));
+        return text.get(..=runner.len() + script.len()).filter(|_| is_name(script));
     }
     COMMANDS.iter().find(|stem| begins(stem)).copied()
-}
-
-/// Rules for the files in the folder of `path`, and in the topmost folder, if these are inside the workspace.
-fn folders(path: &str, workspace: &Path) -> Vec<Proposal> {
-    let inside = Path::new(path).strip_prefix(workspace).ok().filter(|_| is_plain_path(path));
-    let Some(folder) = inside.and_then(|inside| inside.parent()?.to_str()) else { return Vec::new() };
-    let top = folder.split('/').next().unwrap_or_default();
-    if top.is_empty() || folder.split('/').any(|name| name.starts_with('.')) {
-        return Vec::new();
-    }
-    let rule = |folder: &str| Proposal {
-        patterns: vec![format!("/{folder}/**")],
-        covers: format!("every file in {folder}/"),
-    };
-    let mut rules = vec![rule(folder)];
-    if top != folder {
-        rules.push(rule(top));
-    }
-    rules
 }
 
 #[cfg(test)]
@@ -222,6 +214,7 @@ mod tests {
         for (line, expected) in [
             ("git push origin main", vec![vec!["git push origin main"], vec!["git push:*"]]),
             ("git add *", vec![vec!["git add:*"]]),
+            ("ls *.txt", vec![vec!["ls:*"]]),
             ("npm run test:unit -- -v", vec![vec!["npm run test:unit -- -v"], vec!["npm run test:unit:*"]]),
             (
                 "cd src && timeout 9 cargo test -q 2>&1 | tail -5",
@@ -246,6 +239,7 @@ mod tests {
             "PATH=. git status",
             "git status > /etc/motd",
             "murmur allow 1",
+            "cat $FILE",
             "curl https://a.b/c",
         ] {
             assert_eq!(bash(line), [[line]], "{line}");
@@ -265,9 +259,62 @@ mod tests {
         for path in ["/w/b.rs", "/etc/hosts", "/w/.git/hooks/x", "/w/src/.x/y"] {
             assert_eq!(edit(path), [[format!("/{path}")]], "{path}");
         }
+        let several = json!({ "file_paths": ["/w/src/a/b.rs", "/w/src/c.rs"] });
+        let several = proposed("Edit", several, Action::Allow, false);
+        assert_eq!(several, [vec!["//w/src/a/b.rs", "//w/src/c.rs"], vec!["/src/**"]]);
         let url = json!({ "url": "https://a.b/c" });
         assert_eq!(proposed("WebFetch", url, Action::Allow, false), [["https://a.b/c"], ["domain:a.b"]]);
         let query = proposed("mcp__db__query", json!({ "q": 1 }), Action::Allow, false);
         assert_eq!(query, [vec![r#"{"q":1}"#.to_owned()], vec![]]);
+    }
+
+    #[test]
+    fn tools_that_read_have_a_rule_for_the_workspace() {
+        let of = |tool: &str, input: Value| proposed(tool, input, Action::Allow, false);
+        assert_eq!(of("Read", json!({ "file_path": "/w/b.rs" })), [["//w/b.rs"], ["/**"]]);
+        assert_eq!(of("Read", json!({ "file_path": "/etc/hosts" })), [["//etc/hosts"]]);
+        let grep = |path: &str| of("Grep", json!({ "pattern": "x", "path": path }));
+        assert_eq!(of("Grep", json!({ "pattern": "x" })), [["/**"]]);
+        assert_eq!(grep("src"), [["/src"], ["/src/**"], ["/**"]]);
+        assert_eq!(grep("/w/src/a"), [["/src/a"], ["/src/a/**"], ["/src/**"], ["/**"]]);
+        assert_eq!(grep("/w/.git"), [["/.git"], ["/**"]]);
+        assert_eq!(grep("/etc"), [["//etc"]]);
+        assert_eq!(of("LS", json!({ "path": "/w" })), [["/**"]]);
+        assert_eq!(of("Glob", json!({ "pattern": "src/**/*.rs" })), [["/**"]]);
+        let glob = of("Glob", json!({ "pattern": "a/*.rs", "path": "/w/src" }));
+        assert_eq!(glob, [vec!["/src", "/src/a"], vec!["/src/**"], vec!["/**"]]);
+        assert_eq!(of("Glob", json!({ "pattern": "../*" })), [["//w", "//"]]);
+        assert_eq!(of("Glob", json!({ "pattern": "*/../../*" })), Vec::<Vec<String>>::new());
+        assert_eq!(proposed("Grep", json!({}), Action::Deny, false), [["/**"]]);
+    }
+
+    #[test]
+    fn other_tools_have_a_rule_for_their_kind_and_for_all_of_them() {
+        let of = |tool: &str, input: Value| proposed(tool, input, Action::Allow, false);
+        let search = of("WebSearch", json!({ "query": "murmur" }));
+        assert_eq!(search, [vec![r#"{"query":"murmur"}"#.to_owned()], vec![]]);
+        let task = of("Task", json!({ "prompt": "find *", "subagent_type": "Explore" }));
+        assert_eq!(task, [vec![r#"*"subagent_type":"Explore"*"#.to_owned()], vec![]]);
+        let odd = of("Skill", json!({ "skill": "*", "args": "\"skill\":\"x\"" }));
+        assert_eq!(odd, [Vec::<String>::new()]);
+    }
+
+    #[test]
+    fn a_file_behind_a_link_is_matched_in_every_form() {
+        let place = Place {
+            cwd: "/w".into(),
+            workspace: "/w".into(),
+            home: "/home/me".into(),
+            own: ProtectedPaths::default(),
+        };
+        let links = |path: &Path| (path == Path::new("/w/docs")).then(|| "/srv/docs".into());
+        let reading = Reading { commands: &shell::commands, links: &links, doubted: false };
+        let of = |tool: &str, input: Value| {
+            let call = Call { tool: tool.to_owned(), input, place: place.clone() };
+            let rules = proposals(&call, Action::Allow, reading).into_iter();
+            rules.map(|rule| rule.patterns).collect::<Vec<_>>()
+        };
+        assert_eq!(of("Edit", json!({ "file_path": "/w/docs/a" })), [["//w/docs/a", "//srv/docs/a"]]);
+        assert_eq!(of("Grep", json!({ "path": "docs" })), [["//w/docs", "//srv/docs"]]);
     }
 }

@@ -3,6 +3,7 @@
 use crate::journal::read::Backward;
 use jiff::Timestamp;
 use murmur_core::permit::decision::{DecidedBy, DecisionKind};
+use murmur_core::permit::request::Answerer;
 use rotate::PartError;
 use serde::Deserialize;
 use std::io;
@@ -36,6 +37,9 @@ pub struct Decided {
     /// Why.
     #[serde(default)]
     pub reason: String,
+    /// The process that sent the answer of a person.
+    #[serde(default)]
+    pub answered_by: Option<Answerer>,
     /// Whether the call had already run.
     #[serde(default)]
     pub breach: bool,

@@ -92,7 +92,7 @@ fn invalid_rules_are_errors_with_position_and_hint() {
 /// `text` with a rule for exactly this call.
 fn added(text: &str, call: &Call, action: Action) -> Result<String, EntryError> {
     let file = Path::new(FILE);
-    append_rule(text, file, &call.tool, action, &only_this(call, file)?)
+    append_rule(text, file, &call.tool, action, &only_this(call, file, &|_| None)?)
 }
 
 #[test]
