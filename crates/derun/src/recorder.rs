@@ -37,7 +37,7 @@ impl Recorder {
     /// Captures to `writer` and logs to `log`.
     #[must_use]
     pub fn new(writer: Writer, log: Log) -> Self {
-        Self::with(writer, log, MetadataSync::Soon)
+        Self::with(writer, log, MetadataSync::AtOnce)
     }
 
     /// Captures to `writer` and logs to `log`. A session that ends within a second is not synced to disk.
@@ -147,7 +147,7 @@ impl Recorder {
             inner.into_inner().unwrap_or_else(PoisonError::into_inner);
         let on_disk = match (syncer.is_some_and(Syncer::end), metadata_sync) {
             (true, _) => OnDisk::Begin,
-            (false, MetadataSync::Soon) => OnDisk::Nothing,
+            (false, MetadataSync::AtOnce) => OnDisk::Nothing,
             (false, MetadataSync::Later | MetadataSync::OnRequest) => OnDisk::Unwanted,
         };
         note_end(&mut log, writer.meta(), end);

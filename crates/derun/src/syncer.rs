@@ -1,25 +1,22 @@
-//! A thread that syncs a session to disk while it is written: its metadata soon, its output after a second. It sleeps
-//! while there is nothing to do.
+//! A thread that syncs a session to disk while it is written: its metadata at once, its output after a second. It
+//! sleeps while there is nothing to do.
 
 use super::writer::Unsynced;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// How much output a power failure may lose at most.
 pub const DURABLE_AFTER: Duration = Duration::from_secs(1);
 
-/// How long to wait before syncing the metadata: a session that ends sooner is synced once, when it ends.
-const METADATA_AFTER: Duration = Duration::from_millis(50);
-
 /// When a session's metadata must be on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MetadataSync {
-    /// After [`METADATA_AFTER`], or when the session ends.
-    Soon,
+    /// As soon as possible.
+    AtOnce,
     /// Together with its first output.
     Later,
     /// When the thread starts, together with all output so far.
@@ -42,16 +39,11 @@ impl Syncer {
         let (wake, woken) = sync_channel::<()>(1);
         let seen = Arc::clone(&dirty);
         let thread = std::thread::Builder::new().name("sync".to_owned()).spawn(move || {
-            let mut is_asked = false;
-            if metadata_sync == MetadataSync::Soon {
-                let Some(asked) = wait(&woken) else { return false };
-                is_asked = asked;
-            }
             let mut is_begun = metadata_sync != MetadataSync::Later && unsynced.sync_begin().is_ok();
             if metadata_sync == MetadataSync::OnRequest {
                 let _tried_again_in_the_end = unsynced.sync_output();
             }
-            while std::mem::take(&mut is_asked) || woken.recv().is_ok() {
+            while woken.recv().is_ok() {
                 if let Err(RecvTimeoutError::Disconnected) = woken.recv_timeout(DURABLE_AFTER) {
                     break;
                 }
@@ -76,18 +68,5 @@ impl Syncer {
     pub(super) fn end(self) -> bool {
         drop(self.wake);
         self.thread.join().unwrap_or(false)
-    }
-}
-
-/// Waits [`METADATA_AFTER`]; returns whether a sync was requested meanwhile, or `None` if the session has ended.
-fn wait(woken: &Receiver<()>) -> Option<bool> {
-    let mut is_asked = false;
-    loop {
-        match woken.recv_timeout(METADATA_AFTER) {
-            // At most once: the next request comes after a sync.
-            Ok(()) => is_asked = true,
-            Err(RecvTimeoutError::Timeout) => return Some(is_asked),
-            Err(RecvTimeoutError::Disconnected) => return None,
-        }
     }
 }

@@ -29,7 +29,7 @@ use sys::lock::Lock;
 
 use form::Form;
 pub(crate) use form::InFolder;
-pub(super) use unsynced::{OnDisk, Unsynced};
+pub(super) use unsynced::Unsynced;
 
 /// A stretch is recorded when it has this many bytes,
 const STRETCH: u64 = 64 * 1024;
@@ -338,15 +338,19 @@ impl Writer {
             gap: self.gap(),
         };
         let bytes = json(&last)?;
-        let has_output = self.end > 0;
-        let unsynced = (on_disk != OnDisk::Unwanted).then(|| self.unsynced()).transpose()?;
-        let sync_rest =
-            || unsynced.as_ref().map_or(Ok(()), |unsynced| unsynced.sync_rest(on_disk, has_output));
+        if on_disk != OnDisk::Unwanted {
+            let unsynced = self.unsynced()?;
+            if on_disk == OnDisk::Nothing {
+                unsynced.sync_begin()?;
+            }
+            if self.end > 0 {
+                unsynced.sync_output()?;
+            }
+        }
         let InFolder { folder, room, .. } = match &mut self.form {
             Form::Folder(folder) => folder,
             #[cfg(unix)]
             Form::Draft(draft) => {
-                sync_rest()?;
                 draft.finish(&bytes)?;
                 return if on_disk == OnDisk::Unwanted { Ok(()) } else { draft.file().sync_all() };
             }
@@ -357,12 +361,21 @@ impl Writer {
         if on_disk == OnDisk::Unwanted {
             return folder.rename(file::ROOM, file::FINAL);
         }
-        // First, because this also syncs the folders and the metadata on most file systems.
         room.sync_all()?;
-        sync_rest()?;
         folder.rename(file::ROOM, file::FINAL)?;
         folder.sync()
     }
+}
+
+/// How much of a session is already synced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OnDisk {
+    /// Nothing.
+    Nothing,
+    /// Its metadata and folder entry.
+    Begin,
+    /// Nothing, and nothing needs to be.
+    Unwanted,
 }
 
 fn json(value: &impl serde::Serialize) -> io::Result<Vec<u8>> {

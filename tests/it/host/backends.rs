@@ -61,6 +61,14 @@ fn hosted<'a>(
     Live::of(env, env.spawning(ID, &[&["--backend", backend, "--json"][..], more].concat()))
 }
 
+/// A host with an agent that calls `git push` and then says "Done".
+fn pushing<'a>(env: &'a Env, agent: (&str, &str)) -> Live<'a> {
+    let call =
+        json!([{ "type": "tool_use", "id": "call_1", "name": "Bash", "input": { "command": "git push" } }]);
+    let script = json!([call, [{ "type": "text", "text": "Done" }]]);
+    hosted(env, agent, &json!({ "live": null, "script": script }), &["Push"])
+}
+
 #[test]
 fn a_conversation_has_turns_and_is_resumed_later() {
     for agent in AGENTS {
@@ -97,10 +105,8 @@ fn a_person_allows_or_denies_the_call_of_a_hosted_agent() {
     for agent in AGENTS {
         for (answer, is_error) in [("allow", false), ("deny", true)] {
             let env = Env::new();
-            let call = json!([{ "type": "tool_use", "id": "call_1", "name": "Bash", "input": { "command": "git push" } }]);
-            let script = json!([call, [{ "type": "text", "text": "Done" }]]);
             let daemon = env.daemon();
-            let live = hosted(&env, agent, &json!({ "live": null, "script": script }), &["Push"]);
+            let live = pushing(&env, agent);
             let mut peer = live.follow(0);
             let request = env.opened();
             assert_eq!((&request["agent"], &request["tool"]), (&json!(ID), &json!("Bash")));
@@ -158,10 +164,8 @@ fn an_interrupt_ends_a_turn_and_not_the_agent() {
 fn a_call_that_waits_when_its_turn_is_interrupted_is_the_last_one_and_waits_no_more() {
     for agent in AGENTS.into_iter().chain([("claude", "claude")]) {
         let env = Env::new();
-        let call = json!([{ "type": "tool_use", "id": "call_1", "name": "Bash", "input": { "command": "git push" } }]);
-        let script = json!([call, [{ "type": "text", "text": "Done" }]]);
         let daemon = env.daemon();
-        let live = hosted(&env, agent, &json!({ "live": null, "script": script }), &["Push"]);
+        let live = pushing(&env, agent);
         let mut peer = live.follow(0);
         let request = env.opened();
         assert_eq!(env.murmur(["agent", "interrupt", ID]).quiet(), "interrupted site-1\n");

@@ -25,7 +25,7 @@ enum Form {
     },
     /// The permissions that are asked for.
     Permissions(Value),
-    /// There is none.
+    /// An error: murmur can't answer it.
     Error,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Without a sandbox Codex asks about every call, and gets the decision that the hook has recorded; no decision is a denial.
 //! In a sandbox it asks about calls that would leave it, which murmur always declines: an approved call runs without any
-//! sandbox (measured on 0.169.0), and the hook was not told that it would. What else it asks a person, `consent` has.
+//! sandbox (measured on 0.169.0), and the hook was not told that it would. `consent` handles what else it asks a person.
 
 use super::consent::Consents;
 use super::hello::hello;

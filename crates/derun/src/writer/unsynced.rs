@@ -5,17 +5,6 @@ use crate::record::file;
 use std::io;
 use sys::folder::Folder;
 
-/// How much of a session is already synced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OnDisk {
-    /// Nothing.
-    Nothing,
-    /// Its metadata and folder entry.
-    Begin,
-    /// Nothing, and nothing needs to be.
-    Unwanted,
-}
-
 /// Files of a session that must be synced.
 #[derive(Debug)]
 pub(crate) struct Unsynced {
@@ -34,14 +23,6 @@ impl Unsynced {
             None => self.sync_output()?,
         }
         self.sessions.sync()
-    }
-
-    /// Syncs what is not on disk yet.
-    pub(super) fn sync_rest(&self, on_disk: OnDisk, has_output: bool) -> io::Result<()> {
-        if on_disk == OnDisk::Nothing {
-            self.sync_begin()?;
-        }
-        if has_output { self.sync_output() } else { Ok(()) }
     }
 
     /// Syncs the output.
