@@ -245,7 +245,7 @@ pub(super) enum ProgramName {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Shows what agents last reported. \
-While an account is on hold because of a limit, the daemon doesn't start heartbeats that use it.")]
+While an account is on hold because of a limit, the daemon does not start heartbeats that use it.")]
 pub(super) struct Limits {
     /// Print output as JSON
     #[arg(long)]
@@ -255,7 +255,7 @@ pub(super) struct Limits {
 /// Start the daemon
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Where file notifications don't work, the daemon polls for changed files every 10 seconds.")]
+Where file notifications do not work, the daemon polls for changed files every 10 seconds.")]
 pub(super) struct Start {
     /// Run in the foreground and log to stderr
     #[arg(long)]
@@ -273,7 +273,7 @@ pub(super) struct Start {
 #[command(after_help = "\
 Running beats get 5 seconds to end. Hosted agents keep running. Returns once the daemon has stopped.")]
 pub(super) struct Stop {
-    /// Don't end running beats; the next daemon takes them over
+    /// Leave running beats to the next daemon
     #[arg(long)]
     pub(super) leave_agents: bool,
     /// Kill a daemon that does not answer, leaving its agents running
@@ -329,7 +329,7 @@ Examples:
 pub(super) struct Record {
     /// Name of the fixture
     pub(super) name: String,
-    /// Folder to save the fixture in [default: fixtures/claude; for beats, their backend's, such as fixtures/codex]
+    /// Folder to save the fixture in [default: fixtures/claude; with --beat, its backend's, such as fixtures/codex]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(super) into: Option<PathBuf>,
     /// Record a beat of this workspace instead of a command

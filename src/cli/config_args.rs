@@ -32,7 +32,7 @@ pub(crate) enum ConfigCommand {
     },
     /// Print the JSON Schema of a configuration file
     Schema {
-        /// The file
+        /// File to print the schema of
         #[arg(value_enum, default_value = "config.json")]
         file: ConfigFile,
     },

@@ -116,12 +116,12 @@ pub(super) struct Remove {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Nothing else in the file changes. The settings apply to all heartbeats of the workspace.
-A HEARTBEAT.md can make its heartbeat run less often or set lower limits, but can't override a model set here.
+A HEARTBEAT.md can make its heartbeat run less often or set lower limits, but cannot override a model set here.
 
 Examples:
   murmur set site --every 1h
   murmur set site --cron '0 9 * * 1-5' --tz Europe/Berlin
-  murmur set site --enabled=false   don't start its heartbeats")]
+  murmur set site --enabled=false   disable its heartbeats")]
 pub(super) struct Set {
     /// Name or folder of the workspace
     #[arg(value_name = "NAME|PATH", value_hint = ValueHint::DirPath)]

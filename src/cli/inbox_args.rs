@@ -7,7 +7,7 @@ use clap::Args as ClapArgs;
 #[command(after_help = "\
 Lists calls, questions, usage limits that are reached, budgets that are used up, failing heartbeats, unreadable \
 rules, untrusted repositories and stuck agents, nearest deadline first. A request's number works in place of its id, \
-and isn't reused for another request within a day.")]
+and is not reused for another request within a day.")]
 pub(crate) struct Inbox {
     /// Keep running and show changes
     #[arg(long)]

@@ -13,7 +13,7 @@ pub(super) fn say(backend: &Backend) -> io::Result<()> {
 pub(super) fn help() -> String {
     let lacks = |backend: &Backend| format!("{backend} lacks {}.", backend.lacks());
     format!(
-        "{}\n{}\nCalls that an ACP agent doesn't ask about run unchecked; murmur only reports them.",
+        "{}\n{}\nCalls that an ACP agent does not ask about run unchecked; murmur only reports them.",
         lacks(&Backend::Codex),
         lacks(&Backend::Acp("NAME".into()))
     )

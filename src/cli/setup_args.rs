@@ -44,7 +44,7 @@ pub(crate) struct SetupHooks {
     /// Show what would change without writing anything
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Only fix entries without a `hooks` list, which Claude Code can't read
+    /// Only fix entries without a `hooks` list, which Claude Code cannot read
     #[arg(long)]
     pub(crate) fix_flat: bool,
 }

@@ -125,7 +125,7 @@ pub(super) fn remark(command: &Command) -> Option<&'static str> {
     match full_name(command) {
         "murmur" => Some("mm is the same program under a short name."),
         "murmur agent" => Some(
-            "murmur-host is the program that hosts one agent. murmur agent start and the daemon start it; you don't run it yourself. \
+            "murmur-host is the program that hosts one agent. murmur agent start and the daemon start it; it is not meant to be run by hand. \
              murmur-host --help lists its options.",
         ),
         _ => None,
