@@ -19,7 +19,7 @@ const MURMUR: &[Section] = &[
             ("config.json", "Your workspaces and their schedules. You can edit it."),
             ("heartbeats.jsonl", "The journal, with one JSON object per beat. murmur log shows it."),
             ("projects/NAME@DIGITS/permissions.toml", "The rules of a project, which come before your own."),
-            ("decisions.jsonl", "Every decision about a call of an agent."),
+            ("decisions.jsonl", "Every decision on an agent's call."),
             ("murmur.log", "The log of the daemon when it runs in the background."),
             (
                 "~/.config/murmur/config.toml, ~/.config/murmur/permissions.toml",
@@ -37,7 +37,7 @@ const MURMUR: &[Section] = &[
                 "XDG_CONFIG_HOME",
                 "The folder that contains murmur/config.toml and your rules. Default: ~/.config.",
             ),
-            ("MURMUR_PROJECT", "The project whose rules murmur rules shows."),
+            ("MURMUR_PROJECT", "The project whose rules are shown by murmur rules."),
             (
                 "PATH",
                 "Where murmur beat looks for claude. The daemon uses the PATH of your login shell instead.",
