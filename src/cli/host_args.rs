@@ -76,7 +76,7 @@ pub(crate) struct HostSpawn {
     /// Backend of the agent: claude, codex or acp:NAME [default: that of config.toml, else claude]
     #[arg(long, value_name = "BACKEND")]
     pub(crate) backend: Option<Backend>,
-    /// ID of the session to resume
+    /// Session ID of the conversation to resume
     #[arg(long, value_name = "ID")]
     pub(crate) resume: Option<String>,
     /// Issue to work on, such as #42
@@ -202,7 +202,7 @@ pub(crate) struct HostServe {
     /// Backend of the agent
     #[arg(long, default_value = "claude")]
     pub(crate) backend: Backend,
-    /// ID of the session to resume
+    /// Session ID of the conversation to resume
     #[arg(long, value_name = "ID")]
     pub(crate) resume: Option<String>,
     /// Folder to work in
