@@ -13,15 +13,17 @@ use super::store::{FOLDER, StoreError};
 use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use sys::folder::Folder;
 use sys::identity::{ExitWatch, Identity};
 use sys::lock;
 use sys::watch::{Watch, WatchedFolder};
 
-/// The maximum size of meta.json or final.json, in bytes.
+/// The maximum size of meta.json or final.json, in bytes, and the size up to which one call reads it.
 const MAX_RECORD: u64 = 16 * 1024 * 1024;
+const USUAL_RECORD: u64 = 4095;
 
 /// The polling interval if the system cannot report changes.
 const TICK: Duration = Duration::from_millis(100);
@@ -32,6 +34,9 @@ pub struct Session {
     id: SessionId,
     files: Files,
     meta: Meta,
+    /// How it ended, and its output: once it has ended, neither changes.
+    last: OnceLock<Final>,
+    parts: OnceLock<Arc<Parts>>,
 }
 
 /// The status of a session.
@@ -102,7 +107,7 @@ impl Session {
         };
         let files = Files::open(&id, sessions).map_err(failed(FOLDER))?;
         match read_json::<Meta>(&files, file::META) {
-            Ok(Some(meta)) => Ok(Self { id, files, meta }),
+            Ok(Some(meta)) => Ok(Self { id, files, meta, last: OnceLock::new(), parts: OnceLock::new() }),
             // A session that is being created or removed has no meta.json.
             Ok(None) => Err(StoreError::NotFound(id.to_string())),
             Err(source) => Err(failed(file::META)(source)),
@@ -142,29 +147,41 @@ impl Session {
     /// # Errors
     /// [`StoreError::File`] if `final.json` is not readable.
     pub fn status(&self, now: Timestamp) -> Result<Status, StoreError> {
-        // Checked first: a dead owner writes nothing more.
-        let has_owner = self.has_owner();
-        // An incomplete file is left by a power failure: the end was not recorded.
-        let last = match read_json::<Final>(&self.files, file::FINAL) {
-            Err(error) if is_torn(&error) => None,
-            read => read.map_err(self.failed(file::FINAL))?,
+        let last = match self.last()? {
+            // Checked before it is read again: a dead owner writes nothing more.
+            None if self.has_owner() => {
+                let state = if self.meta.pid.is_none() { State::Starting } else { State::Running };
+                return Ok(Status { state, last: None, expires_at: None });
+            }
+            None => self.last()?,
+            last => last,
         };
-        if last.is_none() && has_owner {
-            let state = if self.meta.pid.is_none() { State::Starting } else { State::Running };
-            return Ok(Status { state, last, expires_at: None });
-        }
-        let ended = match &last {
+        let ended = match last {
             Some(last) => last.ended_at,
             None => self.last_touched().max(self.meta.started_at),
         };
         let kept = SignedDuration::from_secs(i64::try_from(self.meta.retention_seconds).unwrap_or(i64::MAX));
         let expires_at = ended.checked_add(kept).unwrap_or(Timestamp::MAX);
-        let state = match &last {
+        let state = match last {
             _ if expires_at <= now => State::Expired,
             Some(last) => last.state,
             None => State::Failed,
         };
-        Ok(Status { state, last, expires_at: Some(expires_at) })
+        Ok(Status { state, last: last.cloned(), expires_at: Some(expires_at) })
+    }
+
+    /// How it ended, if that was recorded.
+    fn last(&self) -> Result<Option<&Final>, StoreError> {
+        if self.last.get().is_none() {
+            let last = match read_json::<Final>(&self.files, file::FINAL) {
+                // An incomplete file is left by a power failure: the end was not recorded.
+                Err(error) if is_torn(&error) => None,
+                read => read.map_err(self.failed(file::FINAL))?,
+            };
+            let Some(last) = last else { return Ok(None) };
+            _ = self.last.set(last);
+        }
+        Ok(self.last.get())
     }
 
     fn has_owner(&self) -> bool {
@@ -192,8 +209,22 @@ impl Session {
         Ok(self.parts()?.gap())
     }
 
-    fn parts(&self) -> Result<Parts, StoreError> {
-        Parts::open(&self.files, self.is_limited()).map_err(|(file, error)| self.failed(file)(error))
+    fn parts(&self) -> Result<Arc<Parts>, StoreError> {
+        self.last()?;
+        self.open_parts().map_err(|(file, error)| self.failed(file)(error))
+    }
+
+    /// Its output as it is now, with the file that is not readable if that fails.
+    fn open_parts(&self) -> Result<Arc<Parts>, (&'static str, io::Error)> {
+        if let Some(parts) = self.parts.get() {
+            return Ok(Arc::clone(parts));
+        }
+        let has_ended = self.last.get().is_some();
+        let parts = Arc::new(Parts::open(&self.files, self.is_limited())?);
+        if has_ended {
+            _ = self.parts.set(Arc::clone(&parts));
+        }
+        Ok(parts)
     }
 
     fn is_limited(&self) -> bool {
@@ -203,7 +234,7 @@ impl Session {
     /// The number of stretches in the index, and the last one.
     pub fn stretches(&self) -> Result<(u64, Option<Stretch>), StoreError> {
         let (mut all, mut newest) = (0, None);
-        for part in self.parts()?.0 {
+        for part in &self.parts()?.0 {
             let counted = index::count(&part.index).and_then(|count| Ok((count, index::last(&part.index)?)));
             let (count, last) = counted.map_err(self.failed(file::INDEX))?;
             (all, newest) = (all + count, last.or(newest));
@@ -220,7 +251,7 @@ impl Session {
         // Checked first: if it has ended, no more output follows.
         let is_over = !self.status(now)?.state.is_active();
         let mut page = Page { cursor, bytes: Vec::new(), stretches: Vec::new(), gap: None, eof: false };
-        let parts = match Parts::open(&self.files, self.is_limited()) {
+        let parts = match self.open_parts() {
             Ok(parts) => parts,
             // The session has a meta.json, but no other files yet.
             Err((_, error)) if error.kind() == io::ErrorKind::NotFound && cursor == 0 && !is_over => {
@@ -358,7 +389,6 @@ fn read_json<T: DeserializeOwned>(files: &Files, name: &'static str) -> io::Resu
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    let mut bytes = Vec::new();
-    file.take(MAX_RECORD).read_to_end(&mut bytes)?;
+    let bytes = sys::file::read_most(&file, USUAL_RECORD, MAX_RECORD)?;
     Ok(Some(serde_json::from_slice(&bytes)?))
 }

@@ -95,7 +95,7 @@ async fn write<W: AsyncWrite + Unpin>(output: &mut W, bytes: &mut VecDeque<u8>) 
 struct Calls {
     server: Server,
     lifecycle: Lifecycle,
-    running: JoinSet<(Value, Value)>,
+    running: JoinSet<(Value, Vec<u8>)>,
     /// Calls in progress by their ids, as JSON.
     by_id: HashMap<String, AbortHandle>,
     answers: VecDeque<u8>,
@@ -137,12 +137,12 @@ impl Calls {
         }
     }
 
-    fn finish(&mut self, id: &Value, result: Value) {
+    fn finish(&mut self, id: &Value, result: Vec<u8>) {
         self.by_id.remove(&id.to_string());
         self.answer(id, Ok(result));
     }
 
-    fn answer(&mut self, id: &Value, result: Result<Value, RpcError>) {
-        self.answers.extend(message::answer(id, result));
+    fn answer(&mut self, id: &Value, result: Result<Vec<u8>, RpcError>) {
+        message::answer(&mut self.answers, id, result);
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use std::collections::VecDeque;
 
 /// A JSON object.
 pub(super) type Object = Map<String, Value>;
@@ -111,13 +112,15 @@ fn not_a_message() -> RpcError {
     RpcError::request("not a JSON-RPC 2.0 message")
 }
 
-/// Formats the answer to the request `id`, which is `null` if it could not be parsed.
-pub(super) fn answer(id: &Value, answer: Result<Value, RpcError>) -> Vec<u8> {
-    let answer = match answer {
-        Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
-        Err(error) => json!({ "jsonrpc": "2.0", "id": id, "error": error }),
+/// Appends the answer to the request `id`, which is `null` if it could not be parsed. A result is JSON.
+pub(super) fn answer(answers: &mut VecDeque<u8>, id: &Value, answer: Result<Vec<u8>, RpcError>) {
+    let (key, answer) = match answer {
+        Ok(result) => ("result", result),
+        Err(error) => ("error", json!(error).to_string().into_bytes()),
     };
-    format!("{answer}\n").into_bytes()
+    answers.extend(format!(r#"{{"id":{id},"jsonrpc":"2.0","{key}":"#).as_bytes());
+    answers.extend(&answer);
+    answers.extend(b"}\n");
 }
 
 #[cfg(test)]

@@ -19,6 +19,8 @@ use tokio::sync::{Semaphore, watch};
 
 /// The maximum number of concurrent long calls, each of which uses a thread. Others wait.
 const LONG_CALLS: usize = 2;
+/// Room for 64 KiB of output with escaped line breaks, in bytes.
+const USUAL: usize = 80 * 1024;
 
 /// The server.
 pub(super) struct Server {
@@ -28,10 +30,10 @@ pub(super) struct Server {
 
 /// The answer to a request.
 pub(super) enum Reply {
-    /// The result.
-    Result(Value),
+    /// The result, as JSON.
+    Result(Vec<u8>),
     /// A tool call in progress; dropping it cancels it.
-    Call(Pin<Box<dyn Future<Output = Value> + Send>>),
+    Call(Pin<Box<dyn Future<Output = Vec<u8>> + Send>>),
 }
 
 impl Server {
@@ -72,7 +74,7 @@ impl Server {
             result["ttlMs"] = json!(0);
             result["cacheScope"] = json!("private");
         }
-        Ok(Reply::Result(result))
+        Ok(Reply::Result(serialized(&result)))
     }
 
     fn call(&self, params: &Value, version: Version) -> Result<Reply, RpcError> {
@@ -121,7 +123,12 @@ impl Work {
         done.await.unwrap_or(Err(ToolError::Ending))
     }
 
-    async fn call(mut self, name: &str, arguments: Arguments, version: Version) -> Result<Value, ToolError> {
+    async fn call(
+        mut self,
+        name: &str,
+        arguments: Arguments,
+        version: Version,
+    ) -> Result<Vec<u8>, ToolError> {
         Ok(match name {
             tool::LIST => {
                 let input = ListInput::take(arguments)?;
@@ -151,27 +158,51 @@ impl Work {
 }
 
 /// The result of a successful call.
-fn answered<A: Answer>(answer: &A, version: Version) -> Value {
+fn answered<A: Answer>(answer: &A, version: Version) -> Vec<u8> {
     result(answer, answer.summary(), false, version)
 }
 
 /// The result of a failed call.
-fn failed(error: &str, version: Version) -> Value {
+fn failed(error: &str, version: Version) -> Vec<u8> {
     let failed = Failed { schema_version: SCHEMA_VERSION, error: error.to_owned() };
     result(&failed, error.to_owned(), true, version)
 }
 
-/// `value` as structured content with its `summary` as text, or as JSON text for older versions.
-fn result(value: &impl Serialize, summary: String, is_error: bool, version: Version) -> Value {
+/// The result of a tool call.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolResult<'a, T> {
+    content: [Content; 1],
+    is_error: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    structured_content: Option<&'a T>,
+}
+
+#[derive(Serialize)]
+struct Content {
+    text: String,
+    r#type: &'static str,
+}
+
+/// `value` as structured content with its `summary` as text, or as JSON text for older versions. It is serialized at
+/// once: output is large, and a tree of it would be another copy.
+fn result(value: &impl Serialize, summary: String, is_error: bool, version: Version) -> Vec<u8> {
     let structured = version.is_structured();
-    // Only maps with non-string keys fail to serialize, and answers have none.
     let text = if structured { summary } else { serde_json::to_string(value).unwrap_or_default() };
-    let mut result = json!({ "content": [{ "type": "text", "text": text }], "isError": is_error });
-    if structured {
-        result["structuredContent"] = json!(value);
-    }
-    if !version.has_handshake() {
-        result["resultType"] = json!("complete");
-    }
-    result
+    serialized(&ToolResult {
+        content: [Content { text, r#type: "text" }],
+        is_error,
+        result_type: (!version.has_handshake()).then_some("complete"),
+        structured_content: structured.then_some(value),
+    })
+}
+
+/// `value` as JSON.
+fn serialized(value: &impl Serialize) -> Vec<u8> {
+    let mut json = Vec::with_capacity(USUAL);
+    // Only maps with non-string keys fail to serialize, and answers have none.
+    _ = serde_json::to_writer(&mut json, value);
+    json
 }
