@@ -2,6 +2,7 @@
 
 use rustix::system::{sysinfo, uname};
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::thread::available_parallelism;
@@ -38,10 +39,26 @@ impl Machine {
 
     /// One line about it.
     pub(crate) fn line(&self) -> String {
-        let Self { cores, kernel, file_system, load } = self;
         let busy = if self.is_busy() { "; too busy for results" } else { "" };
-        format!("Linux {kernel}, {cores} cores, {file_system}, load {load:.2}{busy}")
+        format!("{}, load {:.2}{busy}", self.name(), self.load)
     }
+
+    fn name(&self) -> String {
+        let Self { cores, kernel, file_system, load: _ } = self;
+        format!("Linux {kernel}, {cores} cores, {file_system}")
+    }
+}
+
+/// A line about each machine, with the loads of all its reports.
+pub(crate) fn lines<'a>(machines: impl Iterator<Item = &'a Machine>) -> Vec<String> {
+    let mut loads: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for machine in machines {
+        loads.entry(machine.name()).or_default().insert(format!("{:.2}", machine.load));
+    }
+    let line = |(name, loads): (String, BTreeSet<String>)| {
+        format!("{name}, load {}", loads.into_iter().collect::<Vec<_>>().join(", "))
+    };
+    loads.into_iter().map(line).collect()
 }
 
 fn load() -> f64 {

@@ -1,6 +1,6 @@
 //! All rows of a run as JSON, the comparison of two such reports, and the page that shows one.
 
-use super::machine::Machine;
+use super::machine::{self, Machine};
 use super::table::Row;
 use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
@@ -94,9 +94,7 @@ impl Report {
     }
 
     fn machines(&self) -> Vec<String> {
-        let mut machines: Vec<String> = self.sections.iter().map(|section| section.machine.line()).collect();
-        machines.dedup();
-        machines
+        machine::lines(self.sections.iter().map(|section| &section.machine))
     }
 }
 

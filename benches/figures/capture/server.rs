@@ -118,20 +118,35 @@ impl Server {
     }
 
     fn answer(&mut self) -> anyhow::Result<String> {
-        let mut line = String::new();
-        self.stdout.read_line(&mut line)?;
-        let is_good =
-            !line.is_empty() && !line.contains(r#""isError":true"#) && !line.contains(r#""error":{"#);
-        anyhow::ensure!(is_good, "the server said: {line:?}");
+        let line = self.line()?;
+        good(line)
+    }
+
+    fn line(&mut self) -> anyhow::Result<Vec<u8>> {
+        let mut line = Vec::new();
+        self.stdout.read_until(b'\n', &mut line)?;
         Ok(line)
     }
 
+    /// How long a call takes until its answer is read. Looking at the answer takes no part of it.
     fn time(&mut self, tool: &str, arguments: &Value) -> anyhow::Result<f64> {
-        milliseconds(|| {
+        let mut line = Vec::new();
+        let time = milliseconds(|| {
             self.ask(tool, arguments)?;
-            self.answer()
-        })
+            line = self.line()?;
+            Ok(())
+        })?;
+        good(line)?;
+        Ok(time)
     }
+}
+
+/// An answer that is no error.
+fn good(line: Vec<u8>) -> anyhow::Result<String> {
+    let line = String::from_utf8(line)?;
+    let is_good = !line.is_empty() && !line.contains(r#""isError":true"#) && !line.contains(r#""error":{"#);
+    anyhow::ensure!(is_good, "the server said: {line:?}");
+    Ok(line)
 }
 
 impl Drop for Server {
