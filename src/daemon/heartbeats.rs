@@ -97,13 +97,16 @@ impl Heartbeats {
         now: Timestamp,
     ) -> Vec<Correction> {
         let mut corrections = Vec::new();
-        let mut known: HashMap<HeartbeatId, ScheduledHeartbeat> =
-            self.entries.drain(..).map(|entry| (entry.heartbeat.id.clone(), entry)).collect();
+        // By their places in `indices`: a table of them would be as large as both lists together.
+        let mut known: Vec<Option<ScheduledHeartbeat>> =
+            std::mem::take(&mut self.entries).into_iter().map(Some).collect();
         self.entries = heartbeats
             .into_iter()
             .map(|heartbeat| {
                 let said = heartbeat.last_run;
-                let (is_news, before, mut entry) = match known.remove(&heartbeat.id) {
+                let place = self.indices.get(&heartbeat.id);
+                let (is_news, before, mut entry) = match place.and_then(|place| known.get_mut(*place)?.take())
+                {
                     Some(old) => {
                         let before = old.heartbeat.last_run;
                         (before != said, before, ScheduledHeartbeat { heartbeat, ..old })
@@ -123,9 +126,11 @@ impl Heartbeats {
                 entry.counted_from(now)
             })
             .collect();
-        self.retired.extend(known.into_iter().filter_map(|(id, entry)| Some((id, entry.last_run?))));
         let ids = self.entries.iter().map(|entry| entry.heartbeat.id.clone());
         self.indices = ids.enumerate().map(|(place, id)| (id, place)).collect();
+        let gone =
+            known.into_iter().flatten().filter(|entry| !self.indices.contains_key(&entry.heartbeat.id));
+        self.retired.extend(gone.filter_map(|entry| Some((entry.heartbeat.id, entry.last_run?))));
         self.have_options = self.entries.iter().any(|entry| entry.heartbeat.settings.options.is_some());
         self.queue_all();
         self.max_concurrent = usize::try_from(max_concurrent.get()).unwrap_or(usize::MAX);
