@@ -54,6 +54,8 @@ pub mod no_links;
 #[cfg(unix)]
 pub mod notify;
 #[cfg(unix)]
+pub mod parallel;
+#[cfg(unix)]
 pub mod paths;
 #[cfg(unix)]
 pub mod pause;

@@ -7,10 +7,9 @@ mod pattern;
 mod tests;
 mod walk;
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sys::error::Hinted;
 
 use jiff::tz::TimeZone;
@@ -127,14 +126,14 @@ impl fmt::Display for Cron {
 #[derive(Debug)]
 pub struct Crons {
     zone: TimeZone,
-    known: RefCell<HashMap<Box<str>, Arc<Pattern>>>,
+    known: Mutex<HashMap<Box<str>, Arc<Pattern>>>,
 }
 
 impl Crons {
     /// Creates a parser with the default zone `zone`: the system's, in production.
     #[must_use]
     pub fn new(zone: TimeZone) -> Self {
-        Self { zone, known: RefCell::default() }
+        Self { zone, known: Mutex::default() }
     }
 
     /// The default zone.
@@ -143,15 +142,19 @@ impl Crons {
         &self.zone
     }
 
+    fn known(&self) -> MutexGuard<'_, HashMap<Box<str>, Arc<Pattern>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Parses an expression in the zone called `zone`, or in the default zone.
     pub fn get(&self, text: &str, zone: Option<&str>) -> Result<Cron, CronError> {
         let zone = zone.map_or_else(|| Ok(self.zone.clone()), zone_of)?;
-        let known = self.known.borrow().get(text).cloned();
+        let known = self.known().get(text).cloned();
         let pattern = match known {
             Some(pattern) => pattern,
             None => {
                 let pattern = Arc::new(Pattern::parse(text)?);
-                self.known.borrow_mut().insert(text.into(), Arc::clone(&pattern));
+                self.known().insert(text.into(), Arc::clone(&pattern));
                 pattern
             }
         };

@@ -12,6 +12,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 use sys::error::Failure;
+use sys::parallel;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -34,7 +35,6 @@ pub struct Cache {
     crons: Crons,
     config: Option<Config>,
     folders: HashMap<Key, Box<Entry>>,
-    round: u32,
 }
 
 /// config.json when it was last read.
@@ -81,7 +81,14 @@ struct Entry {
     list: Stamp,
     /// One for each of the named heartbeats, in order.
     named: Vec<Stamp>,
-    round: u32,
+}
+
+/// A workspace that is looked at.
+struct Look<'a> {
+    workspace: &'a Workspace,
+    entry: Box<Entry>,
+    /// Its folder's device and inode, if it exists.
+    identity: Option<[u64; 2]>,
 }
 
 impl Config {
@@ -115,7 +122,7 @@ impl Cache {
     /// Creates an empty cache. `zone` is the default for cron expressions: the system's, in production.
     #[must_use]
     pub fn new(zone: TimeZone) -> Self {
-        Self { crons: Crons::new(zone), config: None, folders: HashMap::new(), round: 0 }
+        Self { crons: Crons::new(zone), config: None, folders: HashMap::new() }
     }
 
     /// Resolves config.json at `path`, which need not exist, and the folders that it lists.
@@ -197,14 +204,16 @@ impl Cache {
         let place = out.len();
         let mut problems = Vec::new();
         let found = std::fs::metadata(&workspace.path);
-        let seen = self.refresh(&workspace.path, &found, now);
-        resolve_one(workspace, &seen.found, out, &mut problems, now);
+        let key = Key(Arc::clone(&workspace.path));
+        let entry = self.folders.entry(key).or_insert_with(|| Box::new(Entry::new()));
+        entry.refresh(&workspace.path, &found, &self.crons, now);
+        resolve_one(workspace, &entry.found, out, &mut problems, now);
         let mut new = out.iter().skip(place);
         problems.is_empty() && new.all(|heartbeat| heartbeat.problem.is_none())
     }
 
     fn resolve(&mut self, file: &File, path: &Path, now: Timestamp) -> Resolved {
-        self.round = self.round.wrapping_add(1);
+        let mut looks = self.look(file, now).into_iter();
         let mut out = Resolved {
             max_concurrent: file.max_concurrent,
             heartbeats: Vec::with_capacity(file.workspaces.len()),
@@ -213,69 +222,53 @@ impl Cache {
             ahead: Vec::new(),
         };
         let mut same: HashMap<[u64; 2], (&Workspace, usize)> = HashMap::with_capacity(file.workspaces.len());
-        for (place, entry) in file.workspaces.iter().enumerate() {
-            let workspace = match entry {
-                Ok(workspace) => workspace,
+        for entry in &file.workspaces {
+            let look = match entry {
+                Ok(_) => looks.next(),
                 Err(bad) => {
                     match resolve::bad(bad) {
                         Some(heartbeat) => out.heartbeats.push(heartbeat),
                         None => out.problems.push(bad.problem.clone()),
                     }
-                    continue;
+                    None
                 }
             };
-            let first = out.heartbeats.len();
-            let found = std::fs::metadata(&workspace.path);
-            if let Ok(found) = &found {
-                match same.entry([found.dev(), found.ino()]) {
-                    hash_map::Entry::Vacant(empty) => _ = empty.insert((workspace, first)),
+            let Some(Look { workspace, entry, identity }) = look else { continue };
+            if let Some(identity) = identity {
+                match same.entry(identity) {
+                    hash_map::Entry::Vacant(empty) => _ = empty.insert((workspace, out.heartbeats.len())),
                     hash_map::Entry::Occupied(before) => {
                         out.refuse_link(path, *before.get(), workspace);
                         continue;
                     }
                 }
             }
-            let seen = self.refresh(&workspace.path, &found, now);
-            seen.place = place;
-            resolve_one(workspace, &seen.found, &mut out.heartbeats, &mut out.problems, now);
+            resolve_one(workspace, &entry.found, &mut out.heartbeats, &mut out.problems, now);
+            self.folders.insert(Key(Arc::clone(&workspace.path)), entry);
         }
-        let round = self.round;
-        self.folders.retain(|_, entry| entry.round == round);
         out.warn_of_the_future(path, now);
         out
     }
 
-    /// Returns the contents of a workspace's folder, rereading what has changed. `found` is the folder's metadata.
-    fn refresh(&mut self, path: &Arc<Path>, found: &io::Result<Metadata>, now: Timestamp) -> &mut Entry {
-        let (crons, round) = (&self.crons, self.round);
-        let entry = self.folders.entry(Key(Arc::clone(path))).or_insert_with(|| Box::new(Entry::new()));
-        let folder = Stamp::of(found, now);
-        let unchanged = entry.folder.covers(folder);
-        if let Some(problem) = resolve::folder_problem(path, found) {
-            **entry = Entry { place: entry.place, ..Entry::new() };
-            entry.found.problem = Some(problem);
-            entry.round = round;
-            return entry;
-        }
-        entry.found.problem = None;
-        entry.folder = folder;
-        entry.round = round;
-        read_if_changed(
-            path,
-            &resolve::file_of(path, None),
-            &mut entry.own,
-            &mut entry.found.own,
-            crons,
-            now,
-        );
-        // An unchanged folder can't have a new `heartbeats` in it.
-        if !unchanged || entry.list.identity.is_some() {
-            entry.list_again(path, now);
-        }
-        for ((name, file), seen) in entry.found.named.iter_mut().zip(&mut entry.named) {
-            read_if_changed(path, &resolve::file_of(path, Some(name)), seen, file, crons, now);
-        }
-        entry
+    /// Rereads what has changed in the folders of all valid workspaces, in their order, and forgets all others.
+    fn look<'a>(&mut self, file: &'a File, now: Timestamp) -> Vec<Look<'a>> {
+        let mut known = std::mem::take(&mut self.folders);
+        let look = |(place, workspace): (usize, &'a Result<Workspace, _>)| {
+            let workspace = workspace.as_ref().ok()?;
+            let entry = known.remove(&Key(Arc::clone(&workspace.path)));
+            let mut entry = entry.unwrap_or_else(|| Box::new(Entry::new()));
+            entry.place = place;
+            Some(Look { workspace, entry, identity: None })
+        };
+        let mut looks: Vec<Look> = file.workspaces.iter().enumerate().filter_map(look).collect();
+        parallel::in_parts(&mut looks, |part| {
+            for Look { workspace, entry, identity } in part {
+                let found = std::fs::metadata(&workspace.path);
+                *identity = found.as_ref().ok().map(|found| [found.dev(), found.ino()]);
+                entry.refresh(&workspace.path, &found, &self.crons, now);
+            }
+        });
+        looks
     }
 }
 
@@ -324,7 +317,28 @@ impl Entry {
         let none = Stamp::default();
         let found =
             Folder { problem: None, own: HeartbeatFile::Missing, named: Vec::new(), names: Vec::new() };
-        Self { place: 0, found, folder: none, own: none, list: none, named: Vec::new(), round: 0 }
+        Self { place: 0, found, folder: none, own: none, list: none, named: Vec::new() }
+    }
+
+    /// Rereads what has changed in the workspace's folder `path`, whose metadata is `found`.
+    fn refresh(&mut self, path: &Path, found: &io::Result<Metadata>, crons: &Crons, now: Timestamp) {
+        let folder = Stamp::of(found, now);
+        let unchanged = self.folder.covers(folder);
+        if let Some(problem) = resolve::folder_problem(path, found) {
+            *self = Self { place: self.place, ..Self::new() };
+            self.found.problem = Some(problem);
+            return;
+        }
+        self.found.problem = None;
+        self.folder = folder;
+        read_if_changed(path, &resolve::file_of(path, None), &mut self.own, &mut self.found.own, crons, now);
+        // An unchanged folder can't have a new `heartbeats` in it.
+        if !unchanged || self.list.identity.is_some() {
+            self.list_again(path, now);
+        }
+        for ((name, file), seen) in self.found.named.iter_mut().zip(&mut self.named) {
+            read_if_changed(path, &resolve::file_of(path, Some(name)), seen, file, crons, now);
+        }
     }
 
     fn list_again(&mut self, path: &Path, now: Timestamp) {
