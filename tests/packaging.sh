@@ -22,8 +22,9 @@ demo() {
   rmdir "$scratch/home"
 }
 
-# The first command in README.
-cargo install --path . --locked --debug --quiet --no-track --root "$scratch/cargo" 2>"$scratch/log" || { cat "$scratch/log" >&2; exit 1; }
+# README's way to install with cargo. Without a target folder, cargo would compile everything again.
+CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target} \
+  cargo install --path . --locked --debug --quiet --no-track --root "$scratch/cargo" 2>"$scratch/log" || { cat "$scratch/log" >&2; exit 1; }
 demo "$scratch/cargo/bin"
 
 prefix=$scratch/prefix
