@@ -16,6 +16,8 @@ pub(super) struct Program {
     pub(super) model: ModelBy,
     /// Whether it ends a turn like any other if the model could not be reached, but then reports no tokens.
     pub(super) is_counted: bool,
+    /// Whether it repeats a conversation only after it has loaded it.
+    pub(super) repeats_late: bool,
     /// Whether it takes the settings of Claude Code with a new conversation.
     is_claude: bool,
 }
@@ -32,8 +34,14 @@ pub(super) enum ModelBy {
 }
 
 /// Any other program.
-const OTHER: Program =
-    Program { env: &[], mode: None, model: ModelBy::Dialog, is_counted: false, is_claude: false };
+const OTHER: Program = Program {
+    env: &[],
+    mode: None,
+    model: ModelBy::Dialog,
+    is_counted: false,
+    repeats_late: false,
+    is_claude: false,
+};
 
 /// Known programs, by name.
 const KNOWN: [(&str, Program); 5] = [
@@ -56,7 +64,10 @@ const KNOWN: [(&str, Program); 5] = [
             ..OTHER
         },
     ),
-    ("gemini", Program { mode: Some("default"), model: ModelBy::Option("--model"), ..OTHER }),
+    (
+        "gemini",
+        Program { mode: Some("default"), model: ModelBy::Option("--model"), repeats_late: true, ..OTHER },
+    ),
 ];
 
 /// goose's name, which has plugins.
