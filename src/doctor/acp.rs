@@ -88,7 +88,7 @@ async fn one(backend: &Backend, command: Command, home: &Path, path: &OsStr, lim
         Ok(program) => program,
         Err(error) => return check.failed(&error),
     };
-    let env: Vec<(String, OsString)> = match acp::environment(name, command.env, home) {
+    let env: Vec<(String, OsString)> = match acp::environment(name, command.env, home, None) {
         Ok(env) => env,
         Err(error) => return check.failed(&error),
     };

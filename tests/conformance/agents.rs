@@ -1,4 +1,4 @@
-//! Checks other agents: Codex, OpenCode as an ACP agent, and Claude Code through its ACP adapter.
+//! Checks other agents: Codex, and agents that speak ACP.
 //!
 //! Input: `fixtures/codex` and `fixtures/acp`, and names such as `codex`, `acp`, `codex/ok` or `codex/beats` (`beats.rs`).
 //! Each scenario is run on the real CLI with fake-model, and on fake-claude with the same script, with the pinned and the
@@ -37,9 +37,11 @@ struct Agent {
     package: (&'static str, &'static str, &'static str),
     /// A variable with the path of another executable.
     variable: &'static str,
+    /// Whether fake-model speaks its model's API.
+    has_model: bool,
 }
 
-const AGENTS: [Agent; 5] = [
+const AGENTS: [Agent; 6] = [
     Agent {
         name: "codex",
         backend: "codex",
@@ -50,6 +52,7 @@ const AGENTS: [Agent; 5] = [
             "node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex",
         ),
         variable: "MURMUR_REAL_CODEX",
+        has_model: true,
     },
     Agent {
         name: "acp",
@@ -57,6 +60,7 @@ const AGENTS: [Agent; 5] = [
         program: "opencode",
         package: ("opencode-ai", "1.18.33", "node_modules/opencode-linux-x64/bin/opencode"),
         variable: "MURMUR_REAL_OPENCODE",
+        has_model: true,
     },
     Agent {
         name: "claude-agent-acp",
@@ -68,6 +72,7 @@ const AGENTS: [Agent; 5] = [
             "node_modules/@agentclientprotocol/claude-agent-acp/dist/index.js",
         ),
         variable: "MURMUR_REAL_CLAUDE_AGENT_ACP",
+        has_model: true,
     },
     Agent {
         name: "codex-acp",
@@ -79,6 +84,7 @@ const AGENTS: [Agent; 5] = [
             "node_modules/@agentclientprotocol/codex-acp/dist/index.js",
         ),
         variable: "MURMUR_REAL_CODEX_ACP",
+        has_model: true,
     },
     Agent {
         name: "goose",
@@ -90,6 +96,15 @@ const AGENTS: [Agent; 5] = [
             "node_modules/@aaif/goose-binary-linux-x64/bin/goose",
         ),
         variable: "MURMUR_REAL_GOOSE",
+        has_model: true,
+    },
+    Agent {
+        name: "gemini",
+        backend: "acp:gemini",
+        program: "gemini",
+        package: ("@google/gemini-cli", "0.61.0", "node_modules/@google/gemini-cli/bundle/gemini.js"),
+        variable: "MURMUR_REAL_GEMINI",
+        has_model: false,
     },
 ];
 

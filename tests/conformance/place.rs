@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::run::{Model, QUIET};
+use crate::run::{Model, PATIENT, QUIET};
 
 const MURMUR: &str = env!("CARGO_BIN_EXE_murmur");
 const HOOK: &str = env!("CARGO_BIN_EXE_murmur-hook");
@@ -92,7 +92,7 @@ impl Place {
         command.env("HOME", at("home")).env("MURMUR_DIR", at("data"));
         command.env("IS_SANDBOX", "1").env(self.credential, "scripted");
         command.env("ANTHROPIC_BASE_URL", format!("http://127.0.0.1:{}", self.port));
-        command.envs(QUIET.map(|name| (name, "1"))).stdin(Stdio::null());
+        command.envs(QUIET.map(|name| (name, "1"))).envs([PATIENT]).stdin(Stdio::null());
         command
     }
 

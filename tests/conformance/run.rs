@@ -26,6 +26,9 @@ pub(crate) const QUIET: [&str; 5] = [
     "IS_SANDBOX",
 ];
 
+/// How long Claude Code waits for `SessionEnd` hooks; by default 1.5 s, which is not enough on a busy machine.
+pub(crate) const PATIENT: (&str, &str) = ("CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS", "60000");
+
 /// A home, a workspace and a folder for temporary files, removed on drop.
 struct Place {
     root: TempDir,

@@ -17,7 +17,6 @@ mod patch;
 mod report;
 mod start;
 mod thread;
-mod trust;
 
 /// In every line that ends a turn.
 pub(super) const END_OF_TURN: &[u8] = br#""turn/completed""#;

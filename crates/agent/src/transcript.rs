@@ -91,6 +91,8 @@ pub struct Transcript {
     early: Vec<Call>,
     /// The text of a message that arrives in chunks.
     chunks: String,
+    /// Whether any text came in chunks.
+    has_chunks: bool,
 }
 
 impl Transcript {
@@ -98,10 +100,18 @@ impl Transcript {
     pub fn text(&mut self, parent: &str, text: &str, is_chunk: bool) {
         if is_chunk && parent.is_empty() {
             self.chunks.push_str(text);
+            self.has_chunks = true;
             return;
         }
         self.end_chunks();
         self.hold(Item::Text { parent: parent.to_owned(), text: text.to_owned() });
+    }
+
+    /// Notes that a conversation has begun. Before that, a backend that sends text in chunks repeats an earlier one.
+    pub fn session(&mut self) {
+        if self.has_chunks {
+            self.note("resumed", "the agent has repeated the conversation so far".to_owned());
+        }
     }
 
     /// Adds a person's message.

@@ -105,7 +105,7 @@ impl Checked {
             let (workspace, cwd) = (workspace.clone(), cwd.clone());
             let place = Place { workspace, cwd, home: user.home.clone(), own: ProtectedPaths::default() };
             let mut call = Call { tool, input, place };
-            call.place.own = own::find(dir, user, policy, call.command());
+            call.place.own = own::find(dir, user, policy, &context.backend, call.command());
             call
         };
         match backend::translate(&context.backend, tool.clone(), input.clone()) {

@@ -117,6 +117,8 @@ pub enum Progress<'a> {
     Untrusted(&'a Failure),
     /// Its process runs, with this id.
     Spawned(Option<u32>),
+    /// It is sent this message.
+    Message(&'a str),
     /// An event of the agent.
     Agent(&'a Agent<'a>),
     /// One of its calls waits for a person.

@@ -42,6 +42,8 @@ pub struct Pulses {
     calls: Vec<[String; 3]>,
     /// The beginning of the last message of the turn.
     said: String,
+    /// The first line of a message that was sent before the session began.
+    message: Option<String>,
 }
 
 impl Pulses {
@@ -59,7 +61,7 @@ impl Pulses {
             true => Unwritten::Failures,
             false => Unwritten::All,
         };
-        Self { dir: dir.clone(), unwritten, common, calls: Vec::new(), said: String::new() }
+        Self { dir: dir.clone(), unwritten, common, calls: Vec::new(), said: String::new(), message: None }
     }
 
     /// Handles what happens while the agent runs.
@@ -67,6 +69,10 @@ impl Pulses {
         match progress {
             Progress::Spawned(pid) => self.common.pid = *pid,
             Progress::Agent(event) => self.see(event),
+            Progress::Message(text) => {
+                self.message = Some(brief::line(&mask(text), ACTION));
+                self.put_message();
+            }
             Progress::Waiting(wait) => self.waits(wait),
             Progress::Untrusted(_) | Progress::Waited(_) => {}
         }
@@ -106,6 +112,7 @@ impl Pulses {
                     last_action,
                     ..self.common.clone()
                 });
+                self.put_message();
             }
             Event::Text { parent, text, .. } if parent.is_empty() => {
                 let room = SAID.saturating_sub(self.said.len());
@@ -157,6 +164,16 @@ impl Pulses {
                 });
             }
             _ => {}
+        }
+    }
+
+    /// Notes the message that begins a turn, in the session.
+    fn put_message(&mut self) {
+        if self.unwritten == Unwritten::All
+            && self.common.session_id.is_some()
+            && let Some(last_action) = self.message.take()
+        {
+            self.put_unless_hooks_do(Pulse { state: State::Running, last_action, ..self.common.clone() });
         }
     }
 
@@ -352,7 +369,7 @@ mod tests {
                 r#"{{"method":"session/update","params":{{"update":{{"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":"{text}"}}}}}}}}"#
             )
         };
-        let mut last = |lines: &[String]| {
+        let mut last = |pulses: &mut Pulses, lines: &[String]| {
             for line in lines {
                 parser.feed(format!("{line}\n").as_bytes(), &mut |event| pulses.see(&event));
             }
@@ -361,8 +378,14 @@ mod tests {
         let session = r#"{"id":"murmur-session","result":{"sessionId":"s"}}"#.to_owned();
         let end =
             |number: u8| format!(r#"{{"id":"murmur-prompt:{number}","result":{{"stopReason":"end_turn"}}}}"#);
-        let first = [session, chunk("All "), chunk("is well."), end(1)];
-        assert_eq!(last(&first), "All is well.");
-        assert_eq!(last(&[chunk(&"é".repeat(3000)), chunk("Done."), end(2)]).chars().next(), Some('é'));
+        pulses.note(&Progress::Message("Look\nafter it"));
+        assert_eq!(last(&mut pulses, &[session]), "Look after it");
+        assert_eq!(last(&mut pulses, &[chunk("All "), chunk("is well."), end(1)]), "All is well.");
+        pulses.note(&Progress::Message("Again"));
+        assert_eq!(last(&mut pulses, &[]), "Again");
+        assert_eq!(
+            last(&mut pulses, &[chunk(&"é".repeat(3000)), chunk("Done."), end(2)]).chars().next(),
+            Some('é')
+        );
     }
 }

@@ -32,6 +32,7 @@
 //!
 //! `corpus/` contains thousands of dangerous and harmless commands that the tests run through the guard.
 
+mod agents;
 pub mod call;
 pub mod guard;
 pub mod line;

@@ -61,7 +61,7 @@ pub(super) fn run(args: &PermissionCheck, env: &UserEnv) -> anyhow::Result<ExitC
         input,
         place: CallPlace { cwd, workspace, home: env.home(), own: ProtectedPaths::default() },
     };
-    call.place.own = own::find(&env.data_dir()?, &env.user()?, &policy, call.command());
+    call.place.own = own::find(&env.data_dir()?, &env.user()?, &policy, &backend, call.command());
     let step = match &settings {
         Err(error) => evaluate::unreadable(error),
         Ok(_) => evaluate::step(&call, &policy, files.as_deref()),

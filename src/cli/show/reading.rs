@@ -256,7 +256,8 @@ pub(in crate::cli) fn take(transcript: &mut Transcript, event: &Event<'_>, at: O
                 transcript.note("error", plain_line(error));
             }
         }
-        Event::Session { .. } | Event::Cost { .. } | Event::Usage(_) | Event::MessageTokens { .. } => {}
+        Event::Session { .. } => transcript.session(),
+        Event::Cost { .. } | Event::Usage(_) | Event::MessageTokens { .. } => {}
         other => {
             let line = Derived::Agent(other).line("", 0);
             if let Ok(told) = serde_json::from_slice::<HostEvent>(&line)
@@ -280,6 +281,33 @@ mod tests {
         let mut transcript = Transcript::default();
         take(&mut transcript, &Event::Result(Box::new(result)), None);
         transcript.finish().collect()
+    }
+
+    #[test]
+    fn a_repeated_conversation_is_told_from_the_new_one() {
+        let text = |text: &'static str| Event::Text {
+            message: "".into(),
+            parent: "".into(),
+            text: text.into(),
+            is_chunk: true,
+        };
+        let session = || Event::Session {
+            id: "s".into(),
+            model: "".into(),
+            version: "".into(),
+            permission_mode: "".into(),
+            mcp_servers: Vec::new(),
+        };
+        let shown = |events: &[Event<'_>]| -> Vec<Item> {
+            let mut transcript = Transcript::default();
+            events.iter().for_each(|event| take(&mut transcript, event, None));
+            transcript.finish().collect()
+        };
+        let said = |text: &str| Item::Text { parent: String::new(), text: text.to_owned() };
+        let told = "the agent has repeated the conversation so far".to_owned();
+        let note = Item::Note { tag: "resumed".to_owned(), text: told };
+        assert_eq!(shown(&[text("old"), session(), text("n"), text("ew")]), [said("old"), note, said("new")]);
+        assert_eq!(shown(&[session(), text("new")]), [said("new")]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::Run;
 use crate::built::built;
-use crate::run::{Model, QUIET};
+use crate::run::{Model, PATIENT, QUIET};
 
 /// The placeholder for the workspace in scripts and settings.
 const WORKSPACE: &str = "/workspace";
@@ -64,6 +64,7 @@ impl<'a> Stage<'a> {
         command.args(&run.argv).current_dir(at("workspace")).env_clear();
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", at("home")).env("TERM", "dumb");
         command.env("CLAUDE_CODE_TMPDIR", self.root.path()).envs(QUIET.map(|name| (name, "1")));
+        command.envs([PATIENT]);
         if run.login {
             command.env("ANTHROPIC_API_KEY", "scripted");
         }

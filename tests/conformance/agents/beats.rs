@@ -19,19 +19,30 @@ pub(super) const NAME: &str = "beats";
 /// A check of a kind of beat.
 pub(super) struct Check {
     pub(super) name: &'static str,
-    /// What the agent's backend must have for it.
-    pub(super) needs: Option<Capability>,
+    /// Whether it is for this agent.
+    pub(super) is_for: fn(&super::Agent) -> bool,
     run: fn(&mut Agent) -> Result<()>,
 }
 
 /// The checks.
-pub(super) const CHECKS: [Check; 6] = [
-    Check { name: "denied", needs: Some(Capability::Asks), run: denied },
-    Check { name: "allowed", needs: Some(Capability::Asks), run: allowed },
-    Check { name: "failed", needs: None, run: failed },
-    Check { name: "timeout", needs: None, run: timed_out },
-    Check { name: "resumed", needs: None, run: resumed },
-    Check { name: "untrusted", needs: Some(Capability::Trust), run: untrusted },
+pub(super) const CHECKS: [Check; 9] = [
+    Check { name: "denied", is_for: |agent| agent.has_model && agent.has(Capability::Asks), run: denied },
+    Check { name: "allowed", is_for: |agent| agent.has_model && agent.has(Capability::Asks), run: allowed },
+    Check { name: "failed", is_for: |agent| agent.has_model, run: failed },
+    Check { name: "timeout", is_for: |agent| agent.has_model, run: timed_out },
+    Check { name: "resumed", is_for: |agent| agent.has_model, run: resumed },
+    Check {
+        name: "untrusted",
+        is_for: |agent| agent.has_model && agent.has(Capability::Trust),
+        run: untrusted,
+    },
+    Check {
+        name: "instructions",
+        is_for: |agent| agent.has_model && agent.name != "claude-agent-acp",
+        run: instructed,
+    },
+    Check { name: "plugins", is_for: |agent| agent.name == "goose", run: plugins },
+    Check { name: "no-login", is_for: |agent| !agent.has_model, run: not_logged_in },
 ];
 
 /// An agent in a place of its own.
@@ -103,6 +114,16 @@ impl Agent {
         let entry = json!({ "agent": self.name, "maxTurns": null, "permissionsChecker": checker,
             "timeout": timeout });
         configure(&self.place, &entry)
+    }
+
+    /// Whether a request to the model has all of `words`.
+    fn was_told(&self, words: &[&str]) -> Result<bool> {
+        let mut found = false;
+        for entry in std::fs::read_dir(self.place.requests())? {
+            let request = String::from_utf8_lossy(&std::fs::read(entry?.path())?).into_owned();
+            found |= words.iter().all(|word| request.contains(word));
+        }
+        Ok(found)
     }
 
     /// The processes that work in its folders.
@@ -195,6 +216,54 @@ fn untrusted(agent: &mut Agent) -> Result<()> {
     Ok(())
 }
 
+/// A plugin whose hook leaves `mark`.
+fn plugin(folder: &Path, mark: &Path) -> Result<()> {
+    let hook = json!({ "hooks": [{ "type": "command", "command": format!("touch {}", mark.display()) }] });
+    std::fs::create_dir_all(folder.join("hooks"))?;
+    std::fs::write(
+        folder.join("plugin.json"),
+        json!({ "name": folder.file_name().and_then(|name| name.to_str()), "version": "1.0.0" }).to_string(),
+    )?;
+    let hooks = json!({ "hooks": { "SessionStart": [&hook], "UserPromptSubmit": [&hook] } });
+    Ok(std::fs::write(folder.join("hooks/hooks.json"), hooks.to_string())?)
+}
+
+/// The user has goose plugins, too, one of them disabled.
+fn plugins(agent: &mut Agent) -> Result<()> {
+    let root = agent.place.folder.path().to_path_buf();
+    let ran = |name: &str| root.join(name).exists();
+    let at = |folder: &str, name: &str| root.join(folder).join(".agents/plugins").join(name);
+    for (folder, name) in [("home", "mine"), ("home", "disabled"), ("site", "repositorys")] {
+        plugin(&at(folder, name), &root.join(name))?;
+    }
+    let settings = root.join("home/.config/goose/config.yaml");
+    std::fs::create_dir_all(settings.parent().context("no folder")?)?;
+    let before = format!("plugins:\n  {}:\n    enabled: false\n", at("home", "disabled").display());
+    std::fs::write(&settings, &before)?;
+    agent.prepare(&json!([text("HEARTBEAT_OK")]), "off")?;
+    agent.place.run(&["beat"])?;
+    let line = agent.line()?;
+    ensure!(line["outcome"] == "ok", "{line}");
+    let all = ["mine", "disabled", "repositorys"].map(ran);
+    ensure!(all == [true, false, false], "ran: mine, the disabled, the repository's: {all:?}");
+    let after = std::fs::read_to_string(&settings)?;
+    ensure!(after == before, "the settings are now {after}");
+    Ok(())
+}
+
+/// Without credentials there is no conversation, and no other.
+fn not_logged_in(agent: &mut Agent) -> Result<()> {
+    agent.prepare(&json!([]), "off")?;
+    agent.place.murmur(&["beat"]).output()?;
+    let line = agent.line()?;
+    let error = line["error"].as_str().unwrap_or_default();
+    ensure!(line["outcome"] == "error" && error.contains("the agent is not logged in"), "{line}");
+    let found = agent.place.murmur(&["doctor", "--json"]).output()?;
+    let found = String::from_utf8_lossy(&found.stdout).into_owned();
+    ensure!(found.contains("protocol 1; session capabilities: "), "{found}");
+    Ok(())
+}
+
 fn failed(agent: &mut Agent) -> Result<()> {
     let refusal =
         json!({ "status": 400, "error": { "type": "invalid_request_error", "message": "scripted refusal" } });
@@ -246,13 +315,17 @@ fn resumed(agent: &mut Agent) -> Result<()> {
     drop((attached.kill(), attached.wait()));
     ensure!(said.contains("Resumed."), "{said}");
     // The model is told the earlier conversation.
-    let mut knows = false;
-    for entry in std::fs::read_dir(agent.place.requests())? {
-        let request = String::from_utf8_lossy(&std::fs::read(entry?.path())?).into_owned();
-        knows |= request.contains("Go on")
-            && request.contains("HEARTBEAT_OK")
-            && request.contains("Look after it");
-    }
+    let knows = agent.was_told(&["Go on", "HEARTBEAT_OK", "Look after it"])?;
     ensure!(knows, "no request has both turns");
+    Ok(())
+}
+
+/// What a repository's AGENTS.md says.
+fn instructed(agent: &mut Agent) -> Result<()> {
+    let site = agent.place.folder.path().join("site");
+    std::fs::write(site.join("AGENTS.md"), "The backup is called zephyr.\n")?;
+    agent.prepare(&json!([text("HEARTBEAT_OK")]), "off")?;
+    agent.place.run(&["beat"])?;
+    ensure!(agent.was_told(&["called zephyr"])?, "no request has it");
     Ok(())
 }

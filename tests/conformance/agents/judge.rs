@@ -57,7 +57,7 @@ pub(super) fn judge(
     let mut checks: Vec<Check> = Vec::new();
     if !beats.is_empty() || scenarios.contains(&None) {
         let all = beats::CHECKS.iter().enumerate();
-        let wanted = all.filter(|(_, check)| check.needs.is_none_or(|needed| agent.has(needed)));
+        let wanted = all.filter(|(_, check)| (check.is_for)(agent));
         checks.extend(wanted.map(|(number, _)| Check::Beat(number)));
     }
     if agent.folder().is_dir() && !scenarios.is_empty() {

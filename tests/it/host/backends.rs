@@ -80,6 +80,11 @@ fn a_conversation_has_turns_and_is_resumed_later() {
         let events = peer.until(|event| is_idle_after(event, 2));
         let said: Vec<String> = briefs(&events).into_iter().filter(|line| line.contains(": ")).collect();
         assert_eq!(said[..2], ["user: two", "assistant: turn 2: two"]);
+        let shown = env.run(["agent", "show", ID]);
+        let did =
+            ["starting: ", "running: one\n", "idle: turn 1: one\n", "running: two\n", "idle: turn 2: two\n"];
+        let at: Vec<Option<usize>> = did.iter().map(|line| shown.find(line)).collect();
+        assert!(at.iter().all(Option::is_some) && at.is_sorted(), "{agent:?}: {shown}");
         let session = live.status()["sessionId"].as_str().unwrap().to_owned();
         assert_eq!(live.stop()["state"], "exited");
         live.wait_for_end();

@@ -136,24 +136,26 @@ impl AcpDialog {
                 self.state = State::Opening;
                 self.session_request(&result)
             }
-            (RequestTag::Session { resumed, .. }, State::Opening, Ok(result)) => {
+            (RequestTag::Session { .. } | RequestTag::Load { .. }, State::Opening, Ok(result)) => {
+                let resumed = self.conversation.resume.clone().unwrap_or_default();
                 let id = text_at(Some(&result), &["sessionId"]);
-                let id = Some(id).filter(|id| !id.is_empty()).or(resumed.as_deref()).unwrap_or_default();
+                let id = if id.is_empty() { &resumed } else { id };
                 if id.is_empty() {
                     return self.fail();
                 }
-                let next = self.settings(id, &result);
-                // Calls of a conversation that was loaded are over.
-                self.calls.clear();
+                let mut next = self.settings(id, &result);
+                if let RequestTag::Load { version, session } = own {
+                    let (version, session) = (version.clone(), session.clone());
+                    let params = json!({ "sessionId": id, "modeId": self.program.mode });
+                    next.push_back((RequestTag::Loaded { version, session }, "session/set_mode", params));
+                }
                 self.state = State::SettingUp { session: id.to_owned(), next };
                 self.next_setting()
             }
-            (RequestTag::Mode(_) | RequestTag::Model(_), State::SettingUp { .. }, Ok(_)) => {
-                self.next_setting()
-            }
+            (own, State::SettingUp { .. }, Ok(_)) if own.is_setting() => self.next_setting(),
             (RequestTag::Initialize, State::Initializing, _)
-            | (RequestTag::Session { .. }, State::Opening, _)
-            | (RequestTag::Mode(_) | RequestTag::Model(_), State::SettingUp { .. }, _) => self.fail(),
+            | (RequestTag::Session { .. } | RequestTag::Load { .. }, State::Opening, _) => self.fail(),
+            (own, State::SettingUp { .. }, _) if own.is_setting() => self.fail(),
             _ => Vec::new(),
         }
     }
@@ -170,7 +172,7 @@ impl AcpDialog {
         if let Some(meta) = self.program.session_meta(self.conversation.hides_claude_files) {
             params["_meta"] = meta;
         }
-        let resumed = self.conversation.resume.clone();
+        let (version, resumed) = (version(initialized), self.conversation.resume.clone());
         let method = match &resumed {
             None => "session/new",
             Some(session) => {
@@ -182,10 +184,14 @@ impl AcpDialog {
                     offered.and_then(|offered| offered.get("loadSession")?.as_bool()) == Some(true);
                 // An agent that can do neither says so in its response.
                 let loads = can_load && can_resume.is_none_or(Value::is_null);
+                if loads && self.program.repeats_late {
+                    let session = session.clone();
+                    return RequestTag::Load { version, session }.request("session/load", &params);
+                }
                 if loads { "session/load" } else { "session/resume" }
             }
         };
-        RequestTag::Session { version: version(initialized), resumed }.request(method, &params)
+        RequestTag::Session { version, resumed }.request(method, &params)
     }
 
     /// What to set in a conversation that the agent has described as `begun`.
@@ -216,6 +222,8 @@ impl AcpDialog {
             Some((own, method, params)) => own.request(method, &params),
             None => {
                 self.state = State::Idle { session: std::mem::take(session) };
+                // Calls of a conversation that was loaded are over.
+                self.calls.clear();
                 self.next_prompt()
             }
         }
@@ -295,7 +303,7 @@ impl Dialog for AcpDialog {
     }
 
     fn has_begun(&self) -> bool {
-        matches!(self.state, State::SettingUp { .. } | State::Idle { .. } | State::Busy { .. })
+        matches!(self.state, State::Idle { .. } | State::Busy { .. })
     }
 
     fn send(&mut self, text: &str) -> Vec<u8> {

@@ -67,9 +67,9 @@ pub(super) fn of_request(params: &Map<String, Value>, unknown: &mut Unknown) {
 pub(super) fn of_result(own: &RequestTag, result: &Value, unknown: &mut Unknown) {
     let (name, known) = match own {
         RequestTag::Initialize => ("initialize", &INITIALIZED),
-        RequestTag::Session { .. } => ("session/new", &SESSION),
+        RequestTag::Session { .. } | RequestTag::Load { .. } => ("session/new", &SESSION),
         RequestTag::Prompt { .. } => ("session/prompt", &TURN),
-        RequestTag::Mode(_) | RequestTag::Model(_) => return,
+        RequestTag::Loaded { .. } | RequestTag::Mode(_) | RequestTag::Model(_) => return,
     };
     if let Value::Object(result) = result {
         unknown.add_fields(name, result, known);

@@ -21,6 +21,20 @@ pub(super) enum RequestTag {
         /// The id of the conversation to resume.
         resumed: Option<String>,
     },
+    /// A conversation was loaded, which the program repeats afterwards.
+    Load {
+        /// The program's version; empty if it doesn't say.
+        version: String,
+        /// The id of the conversation.
+        session: String,
+    },
+    /// The first request after that: its response comes after what the program has repeated.
+    Loaded {
+        /// The program's version; empty if it doesn't say.
+        version: String,
+        /// The id of the conversation.
+        session: String,
+    },
     /// The permission mode was set to this one.
     Mode(String),
     /// The model was set to this one.
@@ -37,18 +51,25 @@ pub(super) enum RequestTag {
 impl RequestTag {
     /// Its id.
     pub(super) fn id(&self) -> String {
+        let at = |version: &String| if version.is_empty() { String::new() } else { format!("@{version}") };
         match self {
             Self::Initialize => format!("{OWN_ID}initialize"),
             Self::Session { version, resumed } => {
-                let version = if version.is_empty() { String::new() } else { format!("@{version}") };
                 let resumed = resumed.as_ref().map(|session| format!(":{session}")).unwrap_or_default();
-                format!("{OWN_ID}session{version}{resumed}")
+                format!("{OWN_ID}session{}{resumed}", at(version))
             }
+            Self::Load { version, session } => format!("{OWN_ID}load{}:{session}", at(version)),
+            Self::Loaded { version, session } => format!("{OWN_ID}loaded{}:{session}", at(version)),
             Self::Mode(mode) => format!("{OWN_ID}mode:{mode}"),
             Self::Model(model) => format!("{OWN_ID}model:{model}"),
             Self::Prompt { number, is_counted: true } => format!("{OWN_ID}counted:{number}"),
             Self::Prompt { number, is_counted: false } => format!("{OWN_ID}prompt:{number}"),
         }
+    }
+
+    /// Whether it is one of those between the session and the first prompt.
+    pub(super) fn is_setting(&self) -> bool {
+        matches!(self, Self::Loaded { .. } | Self::Mode(_) | Self::Model(_))
     }
 
     /// The request, as a line.
@@ -66,6 +87,8 @@ impl RequestTag {
         match what {
             "initialize" => Some(Self::Initialize),
             "session" => Some(Self::Session { version: version.to_owned(), resumed: text() }),
+            "load" => text().map(|session| Self::Load { version: version.to_owned(), session }),
+            "loaded" => text().map(|session| Self::Loaded { version: version.to_owned(), session }),
             "mode" => text().map(Self::Mode),
             "model" => text().map(Self::Model),
             "counted" => prompt(true),
@@ -191,6 +214,8 @@ mod tests {
             RequestTag::Session { version: String::new(), resumed: None },
             RequestTag::Session { version: "1.18.33".to_owned(), resumed: None },
             RequestTag::Session { version: "1.18.33".to_owned(), resumed: Some("ses_1:x@2".to_owned()) },
+            RequestTag::Load { version: "0.61.0".to_owned(), session: "s:1".to_owned() },
+            RequestTag::Loaded { version: String::new(), session: "s".to_owned() },
             RequestTag::Mode("default".to_owned()),
             RequestTag::Model("fake/m:1".to_owned()),
             RequestTag::Prompt { number: 3, is_counted: true },

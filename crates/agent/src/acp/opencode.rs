@@ -1,5 +1,6 @@
-//! What a user's own settings of OpenCode deny. murmur has OpenCode ask about every tool, which would replace those denials, so
-//! that a call which the user forbade could be allowed. Rather than that, the agent is not started.
+//! What a repository's instructions are, and what a user's own settings of OpenCode deny. murmur has OpenCode ask about every
+//! tool, which would replace those denials, so that a call which the user forbade could be allowed. Rather than that, the agent
+//! is not started.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,9 @@ use sys::{failure, file};
 /// The files in OpenCode's folder that may have settings.
 const FILES: [&str; 3] = ["config.json", "opencode.json", "opencode.jsonc"];
 
+/// The names of a repository's instructions.
+const INSTRUCTIONS: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+
 /// The tools that murmur denies as well.
 const DENIED_ANYWAY: [&str; 2] = ["task", "question"];
 
@@ -16,6 +20,18 @@ const DENIED_ANYWAY: [&str; 2] = ["task", "question"];
 pub(super) fn files(home: &Path, xdg: Option<PathBuf>, named: Option<PathBuf>) -> Vec<PathBuf> {
     let folder = xdg.unwrap_or_else(|| home.join(".config")).join("opencode");
     FILES.iter().map(|name| folder.join(name)).chain(named).collect()
+}
+
+/// The instruction files for an agent in `workspace`, up to the root of its repository: those of the first name that there are.
+/// OpenCode reads them itself only if it also reads the repository's settings, which can start programs.
+pub(super) fn instructions(workspace: &Path) -> Vec<String> {
+    let is_root = |folder: &Path| folder.join(".git").symlink_metadata().is_ok();
+    let depth = workspace.ancestors().position(is_root).unwrap_or_default();
+    let files = |name: &str| -> Vec<String> {
+        let all = workspace.ancestors().take(depth + 1).map(|folder| folder.join(name));
+        all.filter(|file| file.is_file()).map(|file| file.to_string_lossy().into_owned()).collect()
+    };
+    INSTRUCTIONS.into_iter().map(files).find(|files| !files.is_empty()).unwrap_or_default()
 }
 
 /// Checks that no file has a denial that would be lost, nor the settings and permissions in the environment.
@@ -75,6 +91,28 @@ mod tests {
 
     fn is_refused(text: &str) -> bool {
         refuse_denial("x", Some(text)).is_err()
+    }
+
+    #[test]
+    fn instructions_are_those_of_the_repository() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |path: &str| root.path().join(path);
+        let found = |folder: &str| -> Vec<String> {
+            let files = instructions(&at(folder));
+            files.iter().map(|file| file[root.path().as_os_str().len()..].to_owned()).collect()
+        };
+        std::fs::create_dir_all(at("repo/.git")).unwrap();
+        std::fs::create_dir_all(at("repo/site")).unwrap();
+        std::fs::create_dir(at("plain")).unwrap();
+        for file in ["AGENTS.md", "repo/CLAUDE.md", "plain/CLAUDE.md"] {
+            std::fs::write(at(file), "x").unwrap();
+        }
+        assert_eq!(found("repo/site"), ["/repo/CLAUDE.md"]);
+        assert_eq!(found("plain"), ["/plain/CLAUDE.md"]);
+        for file in ["repo/AGENTS.md", "repo/site/AGENTS.md"] {
+            std::fs::write(at(file), "x").unwrap();
+        }
+        assert_eq!(found("repo/site"), ["/repo/site/AGENTS.md", "/repo/AGENTS.md"]);
     }
 
     #[test]

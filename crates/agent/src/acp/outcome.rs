@@ -35,6 +35,14 @@ pub(super) fn emit(own: &RequestTag, response: &Result<Value, Value>, sink: &mut
                 mcp_servers: Vec::new(),
             });
         }
+        (RequestTag::Load { .. }, Ok(_)) => {}
+        (RequestTag::Loaded { version, session }, Ok(_)) => sink(Event::Session {
+            id: session.as_str().into(),
+            model: "".into(),
+            version: version.as_str().into(),
+            permission_mode: "".into(),
+            mcp_servers: Vec::new(),
+        }),
         (RequestTag::Mode(mode), Ok(_)) => sink(Event::PermissionMode { mode: mode.as_str().into() }),
         (RequestTag::Model(_), Ok(_)) => {}
         (RequestTag::Prompt { is_counted, .. }, Ok(result)) => {
@@ -54,7 +62,9 @@ pub(super) fn emit(own: &RequestTag, response: &Result<Value, Value>, sink: &mut
                     RequestTag::Session { resumed: None, .. } => {
                         format!("cannot begin a conversation: {why}")
                     }
-                    RequestTag::Session { resumed: Some(session), .. } => {
+                    RequestTag::Session { resumed: Some(session), .. }
+                    | RequestTag::Load { session, .. }
+                    | RequestTag::Loaded { session, .. } => {
                         format!("cannot resume conversation {session}: {why}")
                     }
                     RequestTag::Mode(mode) => format!("cannot set the permission mode {mode}: {why}"),

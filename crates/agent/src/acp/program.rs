@@ -16,6 +16,8 @@ pub(super) struct Program {
     pub(super) model: ModelBy,
     /// Whether it ends a turn like any other if the model could not be reached, but then reports no tokens.
     pub(super) is_counted: bool,
+    /// Whether it repeats a conversation only after it has loaded it.
+    pub(super) repeats_late: bool,
     /// Whether it takes the settings of Claude Code with a new conversation.
     is_claude: bool,
 }
@@ -32,8 +34,14 @@ pub(super) enum ModelBy {
 }
 
 /// Any other program.
-const OTHER: Program =
-    Program { env: &[], mode: None, model: ModelBy::Dialog, is_counted: false, is_claude: false };
+const OTHER: Program = Program {
+    env: &[],
+    mode: None,
+    model: ModelBy::Dialog,
+    is_counted: false,
+    repeats_late: false,
+    is_claude: false,
+};
 
 /// Known programs, by name.
 const KNOWN: [(&str, Program); 5] = [
@@ -56,7 +64,10 @@ const KNOWN: [(&str, Program); 5] = [
             ..OTHER
         },
     ),
-    ("gemini", Program { mode: Some("default"), model: ModelBy::Option("--model"), ..OTHER }),
+    (
+        "gemini",
+        Program { mode: Some("default"), model: ModelBy::Option("--model"), repeats_late: true, ..OTHER },
+    ),
 ];
 
 /// goose's name, which has plugins.
@@ -106,8 +117,9 @@ impl Program {
 }
 
 /// The variables for opencode: it asks about every call. Subagents are turned off, because their calls are neither asked
-/// about nor shown, and so are questions, because nobody could answer them. `settings` are the user's own in [`OPENCODE_SETTINGS`].
-pub(super) fn opencode(settings: Option<&str>) -> Vec<(&'static str, OsString)> {
+/// about nor shown, and so are questions, because nobody could answer them. It reads the files in `instructions`, although it
+/// reads no settings of the repository. `settings` are the user's own in [`OPENCODE_SETTINGS`].
+pub(super) fn opencode(settings: Option<&str>, instructions: Vec<String>) -> Vec<(&'static str, OsString)> {
     let mut permissions: Map<String, Value> = Map::new();
     permissions.insert("*".to_owned(), "ask".into());
     permissions.extend(OPENCODE_TOOLS.map(|tool| (tool.to_owned(), "ask".into())));
@@ -123,6 +135,11 @@ pub(super) fn opencode(settings: Option<&str>) -> Vec<(&'static str, OsString)> 
     set(&mut settings, &["experimental", "continue_loop_on_deny"], true.into());
     // The user's permissions for its default agent would count before the others.
     set(&mut settings, &["agent", "build", "permission"], permissions);
+    let own = settings["instructions"].as_array().into_iter().flatten().cloned();
+    let instructions: Vec<Value> = own.chain(instructions.into_iter().map(Value::from)).collect();
+    if !instructions.is_empty() {
+        settings["instructions"] = instructions.into();
+    }
     env.push((OPENCODE_SETTINGS, settings.to_string().into()));
     env
 }
@@ -154,16 +171,16 @@ mod tests {
 
     #[test]
     fn opencodes_own_settings_are_kept() {
-        let own =
-            r#"{"model":"a/b","experimental":{"x":1},"agent":{"build":{"permission":{"bash":"allow"}}}}"#;
-        let env = opencode(Some(own));
+        let own = r#"{"model":"a/b","instructions":["x"],"experimental":{"x":1},"agent":{"build":{"permission":{"bash":"allow"}}}}"#;
+        let env = opencode(Some(own), vec!["/site/AGENTS.md".to_owned()]);
         let settings = env.iter().find(|(name, _)| *name == OPENCODE_SETTINGS).unwrap();
         let settings: Value = serde_json::from_str(settings.1.to_str().unwrap()).unwrap();
         assert_eq!(settings["model"], "a/b");
+        assert_eq!(settings["instructions"], json!(["x", "/site/AGENTS.md"]));
         assert_eq!(settings["experimental"], json!({ "x": 1, "continue_loop_on_deny": true }));
         assert_eq!(settings["agent"]["build"]["permission"]["bash"], "ask");
         assert_eq!(settings["agent"]["build"]["permission"]["task"], "deny");
-        assert_eq!(opencode(Some("// not plain JSON")).len(), 1);
-        assert_eq!(opencode(None).len(), 2);
+        assert_eq!(opencode(Some("// not plain JSON"), Vec::new()).len(), 1);
+        assert_eq!(opencode(None, Vec::new()).len(), 2);
     }
 }

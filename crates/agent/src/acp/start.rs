@@ -11,32 +11,36 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use sys::error::{Failure, Hinted};
 
-/// The variables with which the program called `name` runs for the user with this `home`: what makes it ask about its calls,
-/// and what is `configured`.
+/// The variables with which the program called `name` runs for the user with this `home`, and in `workspace`: what makes it
+/// ask about its calls, and what is `configured`.
 ///
 /// # Errors
-/// If the user's settings conflict with those that make the program ask.
+/// If the user's settings conflict with those that make the program ask, or are unreadable.
 pub fn environment(
     name: &str,
     configured: Vec<(String, String)>,
     home: &Path,
+    workspace: Option<&Path>,
 ) -> Result<Vec<(String, OsString)>, Failure> {
     let program = Program::named(name);
+    let variable = |wanted: &str| variable(&configured, wanted);
     let mut env: Vec<(String, OsString)> =
         program.env.iter().map(|(name, value)| ((*name).to_owned(), value.into())).collect();
     if name == program::OPENCODE {
-        let variable = |wanted: &str| {
-            let configured =
-                configured.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
-            configured.or_else(|| std::env::var(wanted).ok()).filter(|value| !value.is_empty())
-        };
         let settings = variable(program::OPENCODE_SETTINGS);
         let [xdg, named] =
             ["XDG_CONFIG_HOME", "OPENCODE_CONFIG"].map(|name| variable(name).map(PathBuf::from));
         let files = opencode::files(home, xdg, named);
         opencode::check(&files, settings.as_deref(), variable("OPENCODE_PERMISSION").as_deref())?;
-        let own = program::opencode(settings.as_deref());
+        let instructions = workspace.map(opencode::instructions).unwrap_or_default();
+        let own = program::opencode(settings.as_deref(), instructions);
         env.extend(own.into_iter().map(|(name, value)| (name.to_owned(), value)));
+    }
+    let is_chosen = configured.iter().any(|(name, _)| name == goose::PLUGINS);
+    if let Some(workspace) = workspace.filter(|_| name == program::GOOSE && !is_chosen) {
+        let user = goose::UserFiles::new(home, |name| variable(name).map(PathBuf::from));
+        let plugins = goose::disabled(workspace, &user)?;
+        env.extend(plugins.map(|plugins| (goose::PLUGINS.to_owned(), plugins.into())));
     }
     // What makes a program ask can't be set otherwise.
     let is_free = |name: &str| !env.iter().any(|(known, _)| known == name);
@@ -49,17 +53,17 @@ pub fn environment(
     Ok(env)
 }
 
+/// A variable of an agent that inherits ours besides what is `configured`.
+fn variable(configured: &[(String, String)], wanted: &str) -> Option<String> {
+    let configured = configured.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
+    configured.or_else(|| std::env::var(wanted).ok()).filter(|value| !value.is_empty())
+}
+
 /// Prepares the program called `name`.
 pub(crate) fn start(name: &str, plan: Plan<'_>) -> Result<Prepared, Failure> {
     let program = Program::named(name);
     let mut args = plan.args;
-    let home = &plan.guarded.user.home;
-    let is_chosen = plan.env.iter().any(|(name, _)| name == goose::PLUGINS);
-    let mut program_env = environment(name, plan.env, home)?;
-    if name == program::GOOSE && !is_chosen {
-        let plugins = goose::disabled(plan.guarded.workspace, home)?;
-        program_env.extend(plugins.map(|plugins| (goose::PLUGINS.to_owned(), plugins.into())));
-    }
+    let mut program_env = environment(name, plan.env, &plan.guarded.user.home, Some(plan.guarded.workspace))?;
     let mut model = plan.model.map(str::to_owned);
     match program.model {
         ModelBy::Dialog => {}

@@ -131,8 +131,9 @@ impl CodexDialog {
     /// Begins or resumes the thread.
     fn begin(&self) -> Vec<u8> {
         let Conversation { cwd, model, resume, .. } = &self.conversation;
-        // The user's configuration decides on the sandbox, and on the model if none is given.
-        let mut params = json!({ "cwd": cwd, "approvalPolicy": ASK_ALWAYS, "approvalsReviewer": "user" });
+        // The user's configuration decides on the sandbox, and on the model if none is given. A folder named here would become
+        // trusted, in the user's settings, if the sandbox may write; the process is in the right one anyway.
+        let mut params = json!({ "approvalPolicy": ASK_ALWAYS, "approvalsReviewer": "user" });
         if let Some(model) = model {
             params["model"] = model.as_str().into();
         }
@@ -140,6 +141,8 @@ impl CodexDialog {
             None => request(THREAD, "thread/start", &params),
             Some(thread) => {
                 params["threadId"] = thread.as_str().into();
+                // Otherwise it stays in the folder where it began.
+                params["cwd"] = json!(cwd);
                 // The turns so far would be one long line.
                 params["excludeTurns"] = true.into();
                 request(THREAD, "thread/resume", &params)

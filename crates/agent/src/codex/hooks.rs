@@ -100,7 +100,7 @@ fn trusted_hash(event: &str, command: &str, timeout: u32) -> String {
 }
 
 /// A TOML string. A JSON string is one, except for this character.
-pub(super) fn toml(text: &str) -> String {
+fn toml(text: &str) -> String {
     serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }
 

@@ -1,6 +1,6 @@
 //! How Codex is started: its app-server, with murmur's hooks and without what they would not see.
 
-use super::{hooks, trust};
+use super::hooks;
 use crate::dialog::Conversation;
 use crate::invocation::Invocation;
 use crate::settings::{DENY_VARIABLE, denied};
@@ -27,13 +27,9 @@ pub(crate) fn start(plan: Plan<'_>) -> Result<Prepared, Failure> {
     if let RunKind::Live { extra } = plan.kind {
         args.extend_from_slice(extra);
     }
-    let user = plan.guarded.user;
-    let codex_home = plan.env.iter().find(|(name, _)| name == "CODEX_HOME").map(|(_, value)| value.into());
-    let codex_home = codex_home.or_else(|| std::env::var_os("CODEX_HOME").map(Into::into));
-    let untrusted = trust::option(&user.home, codex_home, &args, plan.guarded.workspace)?;
     args.push("app-server".to_owned());
     let own = hooks::settings(plan.hook, plan.guarded.policy.timeout())?;
-    for value in SETTINGS.into_iter().map(str::to_owned).chain(own).chain(untrusted) {
+    for value in SETTINGS.into_iter().map(str::to_owned).chain(own) {
         args.extend(["-c".to_owned(), value]);
     }
     let mut env = plan.guarded.environment().map_err(|error| error.failure())?;

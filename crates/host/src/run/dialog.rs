@@ -15,8 +15,9 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         self.send_bytes(opening);
         match self.spec.info.kind {
             AgentKind::Beat if self.dialog.outlives_turn() => {
-                let prompt = self.dialog.send(prompt);
-                self.send_bytes(prompt);
+                let bytes = self.dialog.send(prompt);
+                (self.sink)(Progress::Message(prompt), self.begun.elapsed());
+                self.send_bytes(bytes);
             }
             AgentKind::Beat => {
                 self.send_bytes(self.spec.invocation.stdin.clone());
@@ -36,6 +37,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     /// Sends a message, which starts a turn.
     pub(super) fn send_message(&mut self, text: String) {
         let bytes = self.dialog.send(&text);
+        (self.sink)(Progress::Message(&text), self.begun.elapsed());
         self.capture.own(MurmurEvent::Chat { role: Role::User, text });
         self.send_bytes(bytes);
     }

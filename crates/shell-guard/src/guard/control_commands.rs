@@ -3,6 +3,7 @@
 
 use super::invocation::Invocation;
 use super::kill;
+use crate::agents::{self, Agent};
 use crate::call::ProtectedPaths;
 use crate::shell::field::CLOSE;
 use crate::shell::{Field, git};
@@ -18,7 +19,12 @@ pub(super) enum ControlCommand {
 
 /// Returns what `invocation` controls, if anything.
 pub(super) fn find(invocation: &Invocation<'_>, own: &ProtectedPaths) -> Option<ControlCommand> {
-    match invocation.name().as_str() {
+    let name = invocation.name();
+    if let Some(agent) = agents::called(&name) {
+        let words: Vec<&str> = invocation.arguments().iter().map(Field::marked).collect();
+        return agent.runs(&words).then_some(ControlCommand::Later(agent.program));
+    }
+    match name.as_str() {
         "murmur" | "mm" | "murmur-host" => (!is_harmless(invocation, own)).then_some(ControlCommand::Murmur),
         "systemctl" | "launchctl" | "service" | "rc-service" | "pm2" | "supervisorctl" | "sv" | "s6-svc"
         | "initctl" | "dinitctl" | "brew" | "busctl" | "dbus-send" | "gdbus" => unit(invocation),
@@ -37,22 +43,21 @@ pub(super) fn find(invocation: &Invocation<'_>, own: &ProtectedPaths) -> Option<
         "pip" | "pip3" => (invocation.has_any(&["config"]) && invocation.has_any(&["set", "edit"]))
             .then_some(ControlCommand::Later("pip config")),
         "aws" => sets(invocation).then_some(ControlCommand::Later("aws configure")),
-        "claude" => (!only_shows(invocation)).then_some(ControlCommand::Later("claude")),
         "npx" | "bunx" | "pnpx" | "pnpm" | "yarn" | "bun" | "npm" => {
             let runs = !invocation
                 .has_any(&["install", "i", "add", "ci", "view", "info", "update", "outdated", "ls"]);
-            let is_claude =
-                invocation.arguments().iter().any(|word| word.marked().contains("@anthropic-ai/claude-code"));
+            let agent = || invocation.arguments().iter().find_map(|word| agents::packaged(word.marked()));
             let is_global = invocation.has('g', "global");
             let ends = invocation.arguments().first().is_some_and(|word| word.marked().starts_with("fkill"))
-                && invocation.has_any(&["murmur", "claude"]);
+                && invocation.arguments().iter().any(|word| kill::names_protected(word.marked()));
             if ends {
                 return Some(ControlCommand::Murmur);
             }
             if sets(invocation) {
                 return Some(ControlCommand::Later("npm config"));
             }
-            ((runs || is_global) && is_claude).then_some(ControlCommand::Later("claude"))
+            let starts = |agent: &Agent| ControlCommand::Later(agent.program);
+            agent().filter(|_| runs || is_global).map(starts)
         }
         "crontab" => (!lists(invocation, &["-l"])).then_some(ControlCommand::Later("crontab")),
         "at" | "batch" => {
@@ -63,21 +68,8 @@ pub(super) fn find(invocation: &Invocation<'_>, own: &ProtectedPaths) -> Option<
         }
         "git" => (configures(invocation) || has_template(invocation))
             .then_some(ControlCommand::Later("git config")),
-        "node" | "deno" | "nix" if starts_agent(invocation) => Some(ControlCommand::Later("claude")),
         _ => kill::kills_protected(invocation, own).then_some(ControlCommand::Murmur),
     }
-}
-
-/// `node …/claude-code/cli.js -p x`, `deno run npm:@anthropic-ai/claude-code`
-fn starts_agent(invocation: &Invocation<'_>) -> bool {
-    let is_claude = |word: &&Field| {
-        let text = word.marked();
-        text.ends_with("@anthropic-ai/claude-code/cli.js")
-            || text.starts_with("npm:@anthropic-ai/claude-code")
-            || text.ends_with("#claude-code")
-    };
-    let mut operands = invocation.operands("rC", &["require", "import"]).into_iter();
-    operands.by_ref().take(2).any(|word| is_claude(&word)) && !invocation.has_any(&["--version", "--help"])
 }
 
 fn lists(invocation: &Invocation<'_>, options: &[&str]) -> bool {
@@ -241,17 +233,6 @@ fn has_template(invocation: &Invocation<'_>) -> bool {
     let named =
         invocation.value("", "template").into_iter().chain(invocation.scope.assigned("GIT_TEMPLATE_DIR"));
     invocation.has_any(&["init", "clone"]) && named.into_iter().any(|folder| !folder.marked().is_empty())
-}
-
-/// `claude` commands that don't start an agent.
-fn only_shows(invocation: &Invocation<'_>) -> bool {
-    let words: Vec<&str> = invocation.arguments().iter().map(Field::marked).collect();
-    matches!(
-        words.as_slice(),
-        ["--version" | "-v" | "--help" | "-h" | "doctor"]
-            | ["mcp" | "config" | "plugin" | "plugins", "list" | "get" | "ls", ..]
-            | [_, "--help" | "-h"]
-    )
 }
 
 /// `git config core.hooksPath x`: settings that make git run programs.

@@ -2,12 +2,13 @@
 
 use super::control;
 use super::invocation::Invocation;
+use crate::agents;
 use crate::call::ProtectedPaths;
 use crate::shell::Field;
 use regex::RegexBuilder;
 
-/// Names of processes that no agent may kill.
-const NAMES: [&str; 4] = ["murmur", "murmur-host", "murmur-hook", "claude"];
+/// Names of murmur's processes, which no agent may kill, nor other agents.
+const NAMES: [&str; 3] = ["murmur", "murmur-host", "murmur-hook"];
 
 /// A longer list of process ids is a range rather than a choice.
 const MAX_PIDS: usize = 200;
@@ -68,10 +69,14 @@ fn is_protected_process(word: &Field, own: &ProtectedPaths) -> bool {
     }
     // `pgrep [m]urmur` uses brackets so that it doesn't find itself.
     let letters = text.replace(['[', ']'], "").to_lowercase();
-    let pattern_names_entry =
-        ["murmur", "claude"].iter().any(|name| letters.contains(name)) || names_parent(&letters);
+    let pattern_names_entry = names_protected(&letters) || names_parent(&letters);
     let is_in_own = || own.paths.iter().any(|path| mentions_path(&text, &path.to_string_lossy()));
     pattern_names_entry || text.len() > 8 && (is_in_own() || search_finds_protected(&text))
+}
+
+/// Whether the text names murmur or an agent.
+pub(super) fn names_protected(text: &str) -> bool {
+    text.contains("murmur") || agents::is_mentioned(text)
 }
 
 /// Whether the text contains the name `PPID`, and not as part of another name such as `APPID`.
@@ -133,6 +138,11 @@ fn by_name(invocation: &Invocation<'_>, own: &ProtectedPaths) -> bool {
     patterns.iter().any(|pattern| matches_protected(pattern, ignores, is_whole))
 }
 
+/// The names of protected processes.
+fn protected() -> impl Iterator<Item = &'static str> {
+    NAMES.into_iter().chain(agents::programs())
+}
+
 /// Whether `pattern` matches the name of a protected process.
 fn matches_protected(pattern: &Field, ignores: bool, is_whole: bool) -> bool {
     if !pattern.is_known() {
@@ -141,8 +151,8 @@ fn matches_protected(pattern: &Field, ignores: bool, is_whole: bool) -> bool {
     let pattern = pattern.to_string();
     let whole = if is_whole { format!("^(?:{pattern})$") } else { pattern.clone() };
     match RegexBuilder::new(&whole).case_insensitive(ignores).size_limit(1 << 16).build() {
-        Ok(regex) => NAMES.iter().any(|name| regex.is_match(name)),
-        Err(_) => NAMES.iter().any(|name| name.contains(&pattern)),
+        Ok(regex) => protected().any(|name| regex.is_match(name)),
+        Err(_) => protected().any(|name| name.contains(&pattern)),
     }
 }
 

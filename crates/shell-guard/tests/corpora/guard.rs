@@ -1,5 +1,6 @@
 //! Tests that the guard refuses every dangerous command of the corpora and no harmless one. No command is ever run.
 
+mod agents;
 mod control;
 mod fuzz;
 mod places;

@@ -164,6 +164,26 @@ fn a_conversation_is_resumed_without_replay_if_possible() {
 }
 
 #[test]
+fn gemini_repeats_a_conversation_after_its_response() {
+    let mut dialog = dialog("gemini", Some("s9"), None);
+    dialog.open();
+    dialog.send("Go on");
+    let sent = messages(&read(&mut dialog, &initialized(&json!({ "loadSession": true }))));
+    assert_eq!((&sent[0]["method"], &sent[0]["id"]), (&json!("session/load"), &json!("murmur-load:s9")));
+    let begun = json!({ "modes": { "currentModeId": "default" } });
+    let sent = messages(&read(&mut dialog, &response("murmur-load:s9", "result", &begun)));
+    let params = json!({ "sessionId": "s9", "modeId": "default" });
+    assert_eq!((&sent[0]["method"], &sent[0]["params"]), (&json!("session/set_mode"), &params));
+    let repeated =
+        json!({ "sessionUpdate": "tool_call", "toolCallId": "c1", "title": "ls", "status": "pending" });
+    read(&mut dialog, &update(&repeated));
+    assert!(!dialog.has_begun());
+    let sent = messages(&read(&mut dialog, &response("murmur-loaded:s9", "result", &json!({}))));
+    assert_eq!(sent[0]["params"]["prompt"][0]["text"], "Go on");
+    assert!(dialog.has_begun() && dialog.calls.is_empty());
+}
+
+#[test]
 fn a_failed_handshake_is_retried_for_the_next_message() {
     let mut dialog = dialog("opencode", None, None);
     dialog.open();

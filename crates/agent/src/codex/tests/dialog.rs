@@ -59,7 +59,7 @@ fn a_message_waits_for_the_handshake() {
     assert_eq!(next[0], json!({ "method": "initialized" }));
     assert_eq!(next[1], json!({ "method": "hooks/list", "id": "hooks", "params": { "cwds": ["/w"] } }));
     let next = read(&mut dialog, HOOKS);
-    let params = json!({ "cwd": "/w", "approvalPolicy": "untrusted", "approvalsReviewer": "user", "model": "gpt-5.5" });
+    let params = json!({ "approvalPolicy": "untrusted", "approvalsReviewer": "user", "model": "gpt-5.5" });
     assert_eq!(next[0], json!({ "method": "thread/start", "id": "thread", "params": params }));
     let turn = read(&mut dialog, &thread("untrusted", "dangerFullAccess"));
     let input = json!([{ "type": "text", "text": "Go." }]);

@@ -1,6 +1,7 @@
 //! Code for interpreters other than shells: in an option, in a file that the command line wrote, or on stdin.
 
 use super::{Interpreter, python_module, unknown_text};
+use crate::agents;
 use crate::line::Doubt;
 use crate::shell::field::{CLOSE, Field, OPEN};
 use crate::shell::language::{self, Effect, Syntax};
@@ -38,8 +39,8 @@ pub(super) fn run(walk: &mut Walk<'_>, interpreter: &Interpreter, words: &[Field
             walk.doubt(unknown_text());
         } else if let Some(package) = name.strip_prefix("npm:") {
             walk.run(&[&["npx".into(), package.into()], rest].concat(), &[], &Stream::External);
-        } else if name.contains("@anthropic-ai/claude-code") {
-            walk.run(&[&["claude".into()], rest].concat(), &[], &Stream::External);
+        } else if let Some(agent) = agents::packaged(name) {
+            walk.run(&[&[agent.program.into()], rest].concat(), &[], &Stream::External);
         }
         texts.extend(framework_code(operand, rest));
     }

@@ -3,6 +3,7 @@
 use super::lex::Token;
 use super::reader::CodeReader;
 use super::{Effect, Syntax, names};
+use crate::agents;
 use crate::shell::field::Field;
 
 impl CodeReader<'_> {
@@ -33,7 +34,7 @@ impl CodeReader<'_> {
         let named = tokens.iter().find_map(|token| match token {
             Token::Name(word) if names::last(word).ends_with("ppid") => Some(Field::unknown("$PPID")),
             Token::Str(text) | Token::Command(text)
-                if ["murmur", "claude"].iter().any(|name| text.contains(name)) =>
+                if text.contains("murmur") || agents::is_mentioned(text) =>
             {
                 Some(Field::unknown(&format!("$({text})")))
             }

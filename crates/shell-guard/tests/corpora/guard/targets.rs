@@ -1,7 +1,7 @@
 //! Files that control an agent's next run, and ways to write a file. No command is ever run.
 
 /// Files that control the next run.
-pub(super) const TARGETS: [&str; 112] = [
+pub(super) const TARGETS: [&str; 129] = [
     ".claude/settings.json",
     ".claude/settings.local.json",
     ".claude/hooks/pre.sh",
@@ -26,6 +26,20 @@ pub(super) const TARGETS: [&str; 112] = [
     "~/.claude/plugins/config.json",
     "~/.claude/local/claude",
     "/etc/claude-code/managed-settings.json",
+    ".codex/config.toml",
+    "sub/.codex/hooks.json",
+    "~/.codex/config.toml",
+    "~/.codex/AGENTS.md",
+    ".opencode/plugin/x.ts",
+    "opencode.json",
+    "opencode.jsonc",
+    "~/.config/opencode/opencode.json",
+    ".gemini/settings.json",
+    ".gemini/extensions/x/gemini-extension.json",
+    "~/.gemini/trustedFolders.json",
+    ".agents/plugins/x/plugin.json",
+    ".agents/skills/x/SKILL.md",
+    "~/.config/goose/config.yaml",
     "~/.gitconfig",
     "~/.config/git/config",
     "~/.config/git/hooks/post-checkout",
@@ -114,6 +128,9 @@ pub(super) const TARGETS: [&str; 112] = [
     "~/.local/bin/murmur-hook",
     "~/bin/git",
     "/usr/local/bin/claude",
+    "~/.local/bin/codex",
+    "~/bin/goose",
+    "/usr/local/bin/opencode",
 ];
 
 /// Ways to write a file; `@` is the file and `%` its folder.

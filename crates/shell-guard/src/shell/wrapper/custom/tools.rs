@@ -2,6 +2,7 @@
 
 use super::super::{command, values};
 use super::option::speculate;
+use crate::agents;
 use crate::shell::field::Field;
 use crate::shell::interpreter;
 use crate::shell::language::Syntax;
@@ -57,7 +58,7 @@ pub(in super::super) fn nix(walk: &mut Walk<'_>, words: &[Field], _: &Stream) ->
         let name = package.and_then(|word| word.marked().rsplit(['#', '.']).next());
         let end = position(rest, &["--"]).map_or(rest.len(), |at| at + 1);
         if let Some(name) = name {
-            let name = if name.ends_with("claude-code") { "claude" } else { name };
+            let name = agents::packaged(name).map_or(name, |agent| agent.program);
             command(walk, &[&[Field::from(name)], &rest[end..]].concat());
         }
     }
