@@ -2,7 +2,7 @@
 
 use super::super::agents::columns;
 use super::super::fitted::{cut, dollars, pad};
-use super::super::heartbeat_name::short;
+use super::super::heartbeat_name::ShortNames;
 use super::super::show::took;
 use super::super::style::{Colors, Style, plain_line, word};
 use derun::cli::json::print as print_json;
@@ -88,8 +88,11 @@ fn table(
     style: Style,
 ) -> io::Result<()> {
     let head = ["HEARTBEAT", "RUNS", "MEDIAN", "COST"].map(str::to_owned);
-    let rows: Vec<([String; 4], Vec<JournalEntry>)> =
-        sums.into_iter().map(|(id, sum)| row(&id, sum)).collect();
+    let names = ShortNames::of(sums.keys().map(|(workspace, _)| &**workspace));
+    let rows: Vec<([String; 4], Vec<JournalEntry>)> = sums
+        .into_iter()
+        .map(|((workspace, name), sum)| row(names.of_heartbeat(&workspace, name.as_deref()), sum))
+        .collect();
     let widest = |column: usize| {
         rows.iter().map(|(row, _)| row).chain([&head]).map(|row| row[column].width()).max().unwrap_or(0)
     };
@@ -138,10 +141,10 @@ fn object((workspace, heartbeat): (String, Option<String>), mut sum: Sum) -> Val
     object
 }
 
-fn row((workspace, name): &(String, Option<String>), mut sum: Sum) -> ([String; 4], Vec<JournalEntry>) {
+fn row(name: String, mut sum: Sum) -> ([String; 4], Vec<JournalEntry>) {
     let median = sum.median();
     let cells = [
-        plain_line(&short(workspace, name.as_deref())),
+        plain_line(&name),
         sum.durations.len().to_string(),
         took(median),
         sum.cost.map(dollars).unwrap_or_default(),
