@@ -19,7 +19,7 @@ pub(super) fn slack(message: &Message) -> Value {
 
 /// Discord: the text is a block of code.
 pub(super) fn discord(message: &Message) -> Value {
-    let is_escaped = |letter: &char| letter.is_ascii_punctuation();
+    let is_escaped = |letter: &char| "\\*_~`|<>[]#".contains(*letter);
     let title = message
         .title
         .chars()
