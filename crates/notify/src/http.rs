@@ -4,7 +4,7 @@
 //! from the URL's path or from the response, which may be secret.
 
 use std::time::Duration;
-use sys::error::{Failure, without_number};
+use sys::error::{Failure, connection_failure};
 use sys::failure;
 use ureq::Agent;
 use ureq::http::HeaderValue;
@@ -88,28 +88,9 @@ fn described(host: &str, error: ureq::Error) -> Failure {
         ureq::Error::Timeout(_) => failure!("{host} did not answer in time"),
         ureq::Error::BadUri(_) | ureq::Error::Http(_) => failure!("the URL at {host} is not valid"),
         ureq::Error::BodyExceedsLimit(_) => failure!("the response of {host} is too long"),
-        ureq::Error::Io(error) => match error.to_string().strip_prefix(UNTRUSTED) {
-            Some(why) => failure!("the certificate of {host} is not trusted: {}", distrust(why)),
-            None => failure!("cannot reach {host}: {}", without_number(&error)),
-        },
+        ureq::Error::Io(error) => failure!("cannot reach {host}: {}", connection_failure(&error)),
         other => failure!("cannot reach {host}").because(&other),
     }
-}
-
-/// How errors about certificates begin.
-const UNTRUSTED: &str = "invalid peer certificate: ";
-
-/// Why a certificate is not trusted, from rustls' name for it.
-fn distrust(why: &str) -> &'static str {
-    let causes = [
-        ("UnknownIssuer", "it is self-signed, or its issuer is unknown"),
-        ("CaUsedAsEndEntity", "it is self-signed, or its issuer is unknown"),
-        ("certificate expired", "it has expired"),
-        ("not valid for name", "it is for another host"),
-        ("not valid yet", "it is not valid yet"),
-    ];
-    let cause = causes.iter().find(|(name, _)| why.contains(name));
-    cause.map_or("it is not valid", |(_, cause)| cause)
 }
 
 fn meaning(status: u16) -> &'static str {
@@ -127,22 +108,6 @@ mod tests {
     use super::*;
     use std::io::Write;
     use std::net::TcpListener;
-
-    #[test]
-    fn a_certificate_is_distrusted_in_words() {
-        for (why, expected) in [
-            ("UnknownIssuer", "it is self-signed, or its issuer is unknown"),
-            ("Other(OtherError(CaUsedAsEndEntity))", "it is self-signed, or its issuer is unknown"),
-            ("certificate expired: verification time 2 (UNIX), but", "it has expired"),
-            (
-                "certificate not valid for name \"a\"; certificate is only valid for b",
-                "it is for another host",
-            ),
-            ("BadEncoding", "it is not valid"),
-        ] {
-            assert_eq!(distrust(why), expected);
-        }
-    }
 
     #[test]
     fn a_server_that_hangs_is_given_up() {
