@@ -1,7 +1,7 @@
 //! How `murmur log` prints a beat: on a terminal as a row that fits, elsewhere as a whole line.
 
 use super::super::agents::columns;
-use super::super::fitted::{cut, cut_at_word, dollars, pad};
+use super::super::fitted::{cut, cut_at_word, cut_middle, dollars, pad};
 use super::super::heartbeat_name::ShortNames;
 use super::super::show::took;
 use super::super::style::{
@@ -153,7 +153,7 @@ impl Printer {
         let Some(columns) = self.columns.within(width) else { return self.print_lines(out, entry, width) };
         let mut line =
             self.style.dim(format!("{}  {}", self.id(entry), pad(&when(entry, &self.zone), columns.when)));
-        let name = pad(&cut(&self.name(entry), columns.name), columns.name);
+        let name = pad(&cut_middle(&self.name(entry), columns.name), columns.name);
         let outcome = self.style.painted_as(entry, &pad(word(entry), columns.outcome));
         line.push_str(&format!("  {name}  {outcome}"));
         for (width, cell) in [(columns.took, duration(entry)), (columns.cost, cost(entry))] {
@@ -169,7 +169,7 @@ impl Printer {
     fn print_lines(&self, out: &mut impl Write, entry: &JournalEntry, width: usize) -> io::Result<()> {
         let most = width.saturating_sub(INDENT.len());
         let id = self.id(entry).trim_end().to_owned();
-        let (when, name) = (when(entry, &self.zone), cut(&self.name(entry), most));
+        let (when, name) = (when(entry, &self.zone), cut_middle(&self.name(entry), most));
         let cells = [
             (id.width(), self.style.dim(id)),
             (when.len(), self.style.dim(when)),

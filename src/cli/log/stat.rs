@@ -1,7 +1,7 @@
 //! `murmur log --stat`: sums up the beats of each heartbeat.
 
 use super::super::agents::columns;
-use super::super::fitted::{cut, dollars, pad};
+use super::super::fitted::{cut, cut_middle, dollars, pad};
 use super::super::heartbeat_name::ShortNames;
 use super::super::show::took;
 use super::super::style::{Colors, Style, plain_line, word};
@@ -109,7 +109,7 @@ fn table(
         widths[0] = widths[0].min(room.saturating_sub(strip).max(NAME));
     }
     let line = |row: &[String; 4], strip: &str| {
-        let mut line = pad(&cut(&row[0], widths[0]), widths[0]);
+        let mut line = pad(&cut_middle(&row[0], widths[0]), widths[0]);
         for (cell, width) in row.iter().zip(widths).take(shown).skip(1) {
             line.push_str(&format!("  {cell:>width$}"));
         }

@@ -2,7 +2,7 @@
 
 use super::detail::{self, held_at, hint_of};
 use crate::cli::agents::columns;
-use crate::cli::fitted::{cut, cut_at_word, pad};
+use crate::cli::fitted::{cut_at_word, cut_middle, pad};
 use crate::cli::heartbeat_name::{ShortNames, short as short_name};
 use crate::cli::style::{Colors, Style, plain_line, said, unchecked};
 use crate::daemon::status::HeartbeatStatus;
@@ -75,7 +75,7 @@ pub(super) fn print(
     let name = name.min(width.saturating_sub(state + 2)).max(LEAST);
     writeln!(out)?;
     for row in &rows {
-        let begin = pad(&cut(&row.name, name), name);
+        let begin = pad(&cut_middle(&row.name, name), name);
         let used = if is_below { 2 } else { name + state + gap(when) + gap(next) + 4 };
         let text = cut_at_word(&row.text, width.saturating_sub(used));
         let between = if is_below && !text.is_empty() { "\n" } else { "" };
