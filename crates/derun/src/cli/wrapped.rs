@@ -43,7 +43,7 @@ fn width_of<T>(_stream: &T) -> Option<usize> {
 pub fn wrapped(text: &str, width: Option<usize>) -> String {
     let Some(width) = width else { return text.to_owned() };
     let mut rows = String::with_capacity(text.len());
-    text.split_inclusive('\n').for_each(|line| wrap(&mut rows, line, width));
+    text.split_inclusive('\n').for_each(|line| wrap(&mut rows, line, width, 0));
     rows
 }
 
@@ -52,6 +52,8 @@ pub fn wrapped(text: &str, width: Option<usize>) -> String {
 pub struct Wrapped<W> {
     out: W,
     width: Option<usize>,
+    /// The indentation of what is left of a line that isn't indented.
+    hang: usize,
     /// The beginning of a line.
     begun: Vec<u8>,
 }
@@ -59,7 +61,12 @@ pub struct Wrapped<W> {
 impl<W: Write> Wrapped<W> {
     /// Writes to `out`, a terminal of `width` columns if it is one.
     pub fn new(out: W, width: Option<usize>) -> Self {
-        Self { out, width, begun: Vec::new() }
+        Self { out, width, hang: 0, begun: Vec::new() }
+    }
+
+    /// Writes a list with an entry on each line: what is left of a broken line is indented.
+    pub fn list(out: W, width: Option<usize>) -> Self {
+        Self { hang: 2, ..Self::new(out, width) }
     }
 
     /// What it writes to, and whether the rest could be written.
@@ -83,7 +90,9 @@ impl<W: Write> Write for Wrapped<W> {
             Some(end) => {
                 self.begun.extend_from_slice(&bytes[..=end]);
                 let lines = std::mem::replace(&mut self.begun, bytes[end + 1..].to_vec());
-                self.out.write_all(wrapped(&String::from_utf8_lossy(&lines), Some(width)).as_bytes())?;
+                let (lines, mut rows) = (String::from_utf8_lossy(&lines), String::new());
+                lines.split_inclusive('\n').for_each(|line| wrap(&mut rows, line, width, self.hang));
+                self.out.write_all(rows.as_bytes())?;
             }
         }
         Ok(bytes.len())
@@ -95,7 +104,7 @@ impl<W: Write> Write for Wrapped<W> {
     }
 }
 
-fn wrap(rows: &mut String, line: &str, width: usize) {
+fn wrap(rows: &mut String, line: &str, width: usize, hang: usize) {
     let (text, end) = line.split_at(line.trim_end_matches(['\n', '\r']).len());
     let indent = text.len() - text.trim_start_matches(' ').len();
     // Most lines are shorter, and long ones may be megabytes.
@@ -117,7 +126,7 @@ fn wrap(rows: &mut String, line: &str, width: usize) {
             (seen, gap) = (seen + 1, 0);
         }
         if used + columns > width && used > indent {
-            let below = hanging.unwrap_or(if indent > 0 { indent + 2 } else { 0 });
+            let below = hanging.unwrap_or(if indent > 0 { indent + 2 } else { hang });
             rows.push('\n');
             rows.extend(std::iter::repeat_n(' ', below));
             rows.push_str(&word[blank..]);
@@ -191,5 +200,8 @@ mod tests {
         }
         assert_eq!(out.out, b"one two three four\nfive six\n");
         assert_eq!(out.finish().0, b"one two three four\nfive six\nnext: ");
+        let mut list = Wrapped::list(Vec::new(), Some(20));
+        list.write_all(b"one two three four five six\n").unwrap();
+        assert_eq!(list.out, b"one two three four\n  five six\n");
     }
 }
