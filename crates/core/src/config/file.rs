@@ -26,10 +26,8 @@ use jiff::Timestamp;
 use sys::file;
 use sys::unreadable::uncommon;
 
-#[cfg(test)]
-pub(super) use workspace::KEYS;
 pub use workspace::{DEFAULT_BACKGROUND_WAIT, DEFAULT_MAX_TURNS, DEFAULT_MIN_FREE, Workspace};
-pub(super) use workspace::{DEFAULT_TIMEOUT, is_word};
+pub(super) use workspace::{DEFAULT_TIMEOUT, KEYS, is_word};
 
 /// The default for how many beats run at once.
 pub const DEFAULT_MAX_CONCURRENT: NonZeroU32 = NonZeroU32::new(4).unwrap();
@@ -110,7 +108,7 @@ impl Hinted for FileError {
 const ROOT_KEYS: [&str; 5] = ["maxConcurrent", "reserve", "workspaces", "budget", "$schema"];
 
 /// Tables of config.toml that could be expected in a workspace.
-const SETTINGS: [&str; 2] = ["captures", "quiet"];
+pub(super) const SETTINGS: [&str; 3] = ["captures", "notify", "quiet"];
 
 impl File {
     /// Reads the file at `path`. A missing file is an empty one.
