@@ -114,6 +114,7 @@ fn workspaces_with_the_same_folder_name_are_told_apart_and_named_so() {
     ");
     let shown = env.murmur(["show", "other/site"]).at(&env.home()).run();
     assert!(shown.lines().next().unwrap().ends_with("/other/site"), "{shown}");
+    assert_eq!(env.murmur(["offer", "--", "pause", ""]).quiet(), "mine/site\nother/site\n");
     let unknown = env.murmur(["show", "its/site"]).at(&env.home()).run();
     assert!(unknown.contains("no beat, heartbeat, agent or capture \"its/site\""), "{unknown}");
 }
