@@ -9,6 +9,9 @@ use unicode_width::UnicodeWidthChar;
 /// The indentation of quoted lines.
 const QUOTED: usize = 4;
 
+/// The indentation of what is left of a broken line of a list.
+const LISTED: usize = 2;
+
 /// The narrowest terminal for which lines are broken.
 #[cfg(unix)]
 const NARROWEST: usize = 20;
@@ -41,9 +44,19 @@ fn width_of<T>(_stream: &T) -> Option<usize> {
 /// `text` with its lines broken for a terminal of `width` columns; unchanged without one.
 #[must_use]
 pub fn wrapped(text: &str, width: Option<usize>) -> String {
+    with_hanging(text, width, 0)
+}
+
+/// The same for a list with an entry on each line: what is left of a broken line is indented.
+#[must_use]
+pub fn wrapped_list(text: &str, width: Option<usize>) -> String {
+    with_hanging(text, width, LISTED)
+}
+
+fn with_hanging(text: &str, width: Option<usize>, hang: usize) -> String {
     let Some(width) = width else { return text.to_owned() };
     let mut rows = String::with_capacity(text.len());
-    text.split_inclusive('\n').for_each(|line| wrap(&mut rows, line, width, 0));
+    text.split_inclusive('\n').for_each(|line| wrap(&mut rows, line, width, hang));
     rows
 }
 
@@ -64,9 +77,9 @@ impl<W: Write> Wrapped<W> {
         Self { out, width, hang: 0, begun: Vec::new() }
     }
 
-    /// Writes a list with an entry on each line: what is left of a broken line is indented.
+    /// Writes a list, as [`wrapped_list`].
     pub fn list(out: W, width: Option<usize>) -> Self {
-        Self { hang: 2, ..Self::new(out, width) }
+        Self { hang: LISTED, ..Self::new(out, width) }
     }
 
     /// What it writes to, and whether the rest could be written.
@@ -90,8 +103,7 @@ impl<W: Write> Write for Wrapped<W> {
             Some(end) => {
                 self.begun.extend_from_slice(&bytes[..=end]);
                 let lines = std::mem::replace(&mut self.begun, bytes[end + 1..].to_vec());
-                let (lines, mut rows) = (String::from_utf8_lossy(&lines), String::new());
-                lines.split_inclusive('\n').for_each(|line| wrap(&mut rows, line, width, self.hang));
+                let rows = with_hanging(&String::from_utf8_lossy(&lines), Some(width), self.hang);
                 self.out.write_all(rows.as_bytes())?;
             }
         }
