@@ -253,7 +253,7 @@ mod tests {
             ),
             ("invalid peer certificate: BadEncoding", "its certificate is not valid"),
         ] {
-            assert_eq!(connection_failure(&std::io::Error::other(said)), expected);
+            assert_eq!(connection_failure(&io::Error::other(said)), expected);
         }
     }
 

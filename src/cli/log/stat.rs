@@ -73,7 +73,8 @@ pub(super) fn show(dir: &DataDir, mut filter: Filter, style: Style, json: bool) 
     } else if sums.is_empty() {
         writeln!(out, "no beats to show; see: murmur status")?;
     } else {
-        table(&mut out, sums, style)?;
+        let names = ShortNames::beside_registered(dir, sums.keys().map(|(workspace, _)| &**workspace));
+        table(&mut out, sums, &names, style)?;
     }
     out.flush()?;
     for error in entries.into_skipped() {
@@ -85,10 +86,10 @@ pub(super) fn show(dir: &DataDir, mut filter: Filter, style: Style, json: bool) 
 fn table(
     out: &mut impl Write,
     sums: BTreeMap<(String, Option<String>), Sum>,
+    names: &ShortNames,
     style: Style,
 ) -> io::Result<()> {
     let head = ["HEARTBEAT", "RUNS", "MEDIAN", "COST"].map(str::to_owned);
-    let names = ShortNames::of(sums.keys().map(|(workspace, _)| &**workspace));
     let rows: Vec<([String; 4], Vec<JournalEntry>)> = sums
         .into_iter()
         .map(|((workspace, name), sum)| row(names.of_heartbeat(&workspace, name.as_deref()), sum))
