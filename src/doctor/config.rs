@@ -23,10 +23,7 @@ pub(super) fn heartbeats(environment: &Environment, config: &Result<Resolved, Fi
     }
     let config = match config {
         Ok(config) => config,
-        Err(error) => {
-            let more = error.all().len() - 1;
-            return check.failed(error).and_more(more);
-        }
+        Err(error) => return check.failed(error),
     };
     let settings = Settings::read(&environment.user.settings.settings()).ok();
     let broken = config.heartbeats.iter().filter_map(|heartbeat| heartbeat.problem(settings.as_ref()));
@@ -44,7 +41,7 @@ pub(super) fn heartbeats(environment: &Environment, config: &Result<Resolved, Fi
             .map(|notice| check.warn(format!("{}: {notice}", heartbeat.id), Hint::ASKS_TOO_MUCH))
     });
     let mut wrong = problems.chain(warnings).chain(notices);
-    let Some(first) = wrong.next() else {
+    let Some(mut first) = wrong.next() else {
         let unedited = config.heartbeats.iter().filter(|heartbeat| heartbeat.unedited).count();
         let unedited = if unedited == 0 { String::new() } else { format!(", {unedited} not edited yet") };
         let mut heartbeats = config.heartbeats.clone();
@@ -54,7 +51,11 @@ pub(super) fn heartbeats(environment: &Environment, config: &Result<Resolved, Fi
             if unapproved == 0 { String::new() } else { format!(", {unapproved} not approved yet") };
         return check.ok(format!("{}{unedited}{unapproved}", counted(config.heartbeats.len(), "heartbeat")));
     };
-    first.and_more(wrong.count())
+    let rest = wrong.count();
+    if rest > 0 {
+        first.found = format!("{} (and {rest} more)", first.found);
+    }
+    first
 }
 
 /// Checks config.toml, and its model if one is used.

@@ -114,12 +114,6 @@ impl Finding {
         Self { found: format!("{before}{}", self.found), ..self }
     }
 
-    /// Says how many other problems there are.
-    pub(super) fn and_more(self, count: usize) -> Self {
-        let found = if count == 0 { self.found } else { format!("{} (and {count} more)", self.found) };
-        Self { found, ..self }
-    }
-
     /// Adds what `backend` can't do, unless it can't be used at all.
     pub(super) fn naming_what_lacks(self, backend: &Backend) -> Self {
         match self.level {

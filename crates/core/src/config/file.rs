@@ -79,8 +79,16 @@ pub enum FileError {
         source: io::Error,
     },
     /// The file is invalid in a way that affects all entries.
-    #[error(transparent)]
+    #[error("{0}{more}", more = and_more(.0))]
     Wrong(#[from] Problem),
+}
+
+/// Says how many other problems there are.
+fn and_more(problem: &Problem) -> String {
+    match problem.all().count() - 1 {
+        0 => String::new(),
+        more => format!(" (and {more} more; see: murmur config check)"),
+    }
 }
 
 impl FileError {

@@ -26,6 +26,11 @@ fn every_mistake_is_reported_if_one_outside_the_entries_stops_all() {
     let error =
         File::parse(text.as_bytes(), Path::new("/m/config.json"), &Crons::new(TimeZone::UTC)).unwrap_err();
     assert_eq!(error.all().len(), 2);
+    assert!(
+        error.line().contains(" is 5 (and 1 more; see: murmur config check); write "),
+        "{}",
+        error.line()
+    );
 }
 
 #[test]
