@@ -89,7 +89,12 @@ pub(super) fn run(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
     if found.is_empty() && !args.follow && !args.json {
         writeln!(out, "no beats to show; see: murmur status")?;
     }
-    let names = ShortNames::beside_registered(&dir, found.iter().map(|found| &*found.entry.workspace));
+    let names = match form {
+        Form::OneLine | Form::Table => {
+            ShortNames::beside_registered(&dir, found.iter().map(|found| &*found.entry.workspace))
+        }
+        Form::Json | Form::Whole => ShortNames::default(),
+    };
     printer.fit(found.iter().map(|found| &found.entry), names);
     for read::FoundEntry { entry, line } in &found {
         printer.print(&mut out, entry, line)?;
