@@ -1,7 +1,7 @@
 //! `murmur capture`: derun's commands, with sessions by a prefix of their id, or `last`.
 
 use super::args::{Capture, CaptureCommand, ShowCapture};
-use super::heartbeat_name::short;
+use super::heartbeat_name::ShortNames;
 use super::show_args::ShowBeat;
 use super::style::word;
 use super::user_env::UserEnv;
@@ -36,7 +36,9 @@ pub(super) fn list(args: &Sessions, env: &UserEnv) -> anyhow::Result<ExitCode> {
 /// The heartbeat and outcome of each beat whose capture is in `ids`.
 fn beats(ids: &[&str], env: &UserEnv) -> anyhow::Result<HashMap<String, String>> {
     let mut wanted: HashSet<&str> = ids.iter().copied().collect();
-    let mut entries = read::entries(&env.read_data_dir()?.journal(), None, &Filter::default())?;
+    let dir = env.read_data_dir()?;
+    let short = ShortNames::beside_registered(&dir, std::iter::empty());
+    let mut entries = read::entries(&dir.journal(), None, &Filter::default())?;
     let mut names = HashMap::new();
     let mut left = SEARCHED;
     while let (false, 1..) = (wanted.is_empty(), left)
@@ -45,7 +47,7 @@ fn beats(ids: &[&str], env: &UserEnv) -> anyhow::Result<HashMap<String, String>>
         left -= 1;
         for (capture, what) in [(&entry.capture, ""), (&entry.gate_capture, " (gates)")] {
             let Some(capture) = capture.as_ref().filter(|id| wanted.remove(id.as_str())) else { continue };
-            let name = short(&entry.workspace, entry.heartbeat.as_deref());
+            let name = short.of_heartbeat(&entry.workspace, entry.heartbeat.as_deref());
             names.insert(capture.to_string(), format!("{name}: {}{what}", word(&entry)));
         }
     }

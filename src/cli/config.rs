@@ -59,7 +59,7 @@ fn check(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
                 problems.extend(lines.map(|line| format!("{}: {line}", heartbeat.id)));
             }
         }
-        Err(error) => problems.push(error.line()),
+        Err(error) => problems.extend(error.all().iter().map(Hinted::line)),
     }
     let is_valid = problems.is_empty();
     let mut out = Shown(stdout().lock());

@@ -1,6 +1,6 @@
 //! Text fitted into columns of a terminal.
 
-pub(super) use sys::text::cut;
+pub(super) use sys::text::{cut, cut_middle};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Shortens `text` to `width` columns like [`cut`], but between words if that keeps at least half of it.

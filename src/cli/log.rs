@@ -6,7 +6,7 @@ mod span;
 mod stat;
 
 use super::args::Log;
-use super::heartbeat_name::{is_called, named, unknown};
+use super::heartbeat_name::{ShortNames, is_called, named, unknown};
 use super::style::Style;
 use super::user_env::UserEnv;
 use crate::daemon::client;
@@ -89,7 +89,13 @@ pub(super) fn run(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
     if found.is_empty() && !args.follow && !args.json {
         writeln!(out, "no beats to show; see: murmur status")?;
     }
-    printer.fit(found.iter().map(|found| &found.entry));
+    let names = match form {
+        Form::OneLine | Form::Table => {
+            ShortNames::beside_registered(&dir, found.iter().map(|found| &*found.entry.workspace))
+        }
+        Form::Json | Form::Whole => ShortNames::default(),
+    };
+    printer.fit(found.iter().map(|found| &found.entry), names);
     for read::FoundEntry { entry, line } in &found {
         printer.print(&mut out, entry, line)?;
     }

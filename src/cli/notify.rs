@@ -110,7 +110,7 @@ fn log(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
     {
         lines.push(line);
     }
-    let mut out = Shown(Wrapped::new(stdout().lock(), output_width().filter(|_| !args.json)));
+    let mut out = Shown(Wrapped::list(stdout().lock(), output_width().filter(|_| !args.json)));
     if lines.is_empty() && !args.json {
         writeln!(out, "nothing was sent yet; tests are not listed")?;
     }

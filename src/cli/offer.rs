@@ -2,7 +2,7 @@
 //! waits for nobody.
 
 use super::args;
-use super::heartbeat_name::candidates;
+use super::heartbeat_name::{ShortNames, candidates};
 use super::requests;
 use super::runtime;
 use super::user_env::UserEnv;
@@ -14,6 +14,7 @@ use murmur_core::id::AgentId;
 use murmur_core::naming::{LAST, Noun};
 use murmur_host::discover;
 use murmur_store::journal::read::{Filter, newest};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -137,14 +138,19 @@ fn names(place: &Operand, env: &UserEnv, typed: &str) -> anyhow::Result<Vec<Stri
     })
 }
 
-/// The names of all heartbeats.
+/// The names that one heartbeat has, of all heartbeats.
 fn heartbeats(dir: &DataDir, env: &UserEnv) -> anyhow::Result<Vec<String>> {
     let known = Cache::new(env.time_zone()).load(&dir.config(), clock::now())?.heartbeats;
-    let mut names: Vec<String> =
-        candidates(&known).into_iter().flat_map(|candidate| candidate.names).collect();
-    names.sort_unstable();
-    names.dedup();
-    Ok(names)
+    let workspaces: Vec<_> = known.iter().map(|heartbeat| heartbeat.workspace.to_string_lossy()).collect();
+    let apart = ShortNames::of(workspaces.iter().map(|path| &**path));
+    let mut owners: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
+    for (index, (candidate, heartbeat)) in candidates(&known).into_iter().zip(&known).enumerate() {
+        let short = apart.of_heartbeat(&workspaces[index], heartbeat.name.as_deref());
+        for name in candidate.names.into_iter().chain([short]) {
+            owners.entry(name).or_default().insert(index);
+        }
+    }
+    Ok(owners.into_iter().filter(|(_, owners)| owners.len() == 1).map(|(name, _)| name).collect())
 }
 
 #[cfg(test)]

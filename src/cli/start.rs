@@ -179,7 +179,7 @@ fn problems_of_config(dir: &DataDir, settings: &Path) -> Vec<String> {
             let heartbeats = loaded.heartbeat_problem_lines(settings.as_ref());
             [loaded.problem_lines(ahead_message), heartbeats].concat()
         }
-        Err(error) => vec![format!("{}; {NOTHING_RUNS}", error.line())],
+        Err(error) => error.all().iter().map(|one| format!("{}; {NOTHING_RUNS}", one.line())).collect(),
     }
 }
 

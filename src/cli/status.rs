@@ -3,7 +3,7 @@
 mod detail;
 mod paused;
 pub(super) mod problems;
-mod table;
+pub(super) mod table;
 mod untrusted;
 
 use super::args::Status as Args;

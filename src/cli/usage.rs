@@ -2,8 +2,8 @@
 
 use super::agents::columns;
 use super::args::{ByArg, Usage as Args};
-use super::fitted::{dollars, pad};
-use super::heartbeat_name::short as short_name;
+use super::fitted::{cut_middle, dollars, pad};
+use super::heartbeat_name::ShortNames;
 use super::style::{Style, plain_line};
 use super::user_env::UserEnv;
 use derun::cli::json::print as print_json;
@@ -12,7 +12,6 @@ use murmur_core::usage::scan::scan;
 use murmur_core::usage::{Counter, Group, GroupBy, Sums, Tokens, total};
 use murmur_store::journal::read::readers;
 use serde::Serialize;
-use std::collections::HashMap;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
@@ -20,7 +19,6 @@ use sys::clock::rfc3339;
 use sys::error::Hinted;
 use sys::text::Shown;
 use unicode_width::UnicodeWidthStr;
-use watch::text::cut_start;
 
 /// The width of a terminal that doesn't report one.
 const WIDTH: usize = 80;
@@ -155,7 +153,7 @@ fn table(
     }
     let style = Style::of_stdout();
     for (place, (name, cells)) in rows.iter().enumerate() {
-        let mut line = pad(&cut_start(name, first), first);
+        let mut line = pad(&cut_middle(name, first), first);
         for column in &shown {
             line.push_str(&format!("  {:>width$}", cells[*column], width = widths[*column]));
         }
@@ -165,17 +163,21 @@ fn table(
     Ok(())
 }
 
-/// The names of groups; if `is_short`, without the folders above a workspace, where that tells them apart.
+/// The names of groups; if `is_short`, without the folders above a workspace, unless these tell it from others.
 fn names(groups: &[(Group, Sums)], is_short: bool) -> Vec<String> {
-    let short = |group: &Group| match group {
-        Group::Heartbeat(workspace, name) => plain_line(&short_name(workspace, name.as_deref())),
-        Group::Workspace(workspace) => plain_line(&short_name(workspace, None)),
-        Group::Day(_) | Group::Model(_) => name(group),
+    let workspaces = groups.iter().filter_map(|(group, _)| match group {
+        Group::Heartbeat(workspace, _) | Group::Workspace(workspace) => Some(&**workspace),
+        Group::Day(_) | Group::Model(_) => None,
+    });
+    let names = ShortNames::of(workspaces);
+    let named = |(group, _): &(Group, Sums)| match group {
+        Group::Heartbeat(workspace, name) if is_short => {
+            plain_line(&names.of_heartbeat(workspace, name.as_deref()))
+        }
+        Group::Workspace(workspace) if is_short => plain_line(&names.of_heartbeat(workspace, None)),
+        group => name(group),
     };
-    let mut known: HashMap<String, usize> = HashMap::new();
-    groups.iter().for_each(|(group, _)| *known.entry(short(group)).or_default() += 1);
-    let chosen = |group| Some(short(group)).filter(|short| is_short && known.get(short) == Some(&1));
-    groups.iter().map(|(group, _)| chosen(group).unwrap_or_else(|| name(group))).collect()
+    groups.iter().map(named).collect()
 }
 
 fn name(group: &Group) -> String {

@@ -64,6 +64,7 @@ pub(super) fn run(args: &Watch, env: &UserEnv) -> anyhow::Result<ExitCode> {
             failure!("cannot show the live view: {problem}"; "run: murmur status, or: murmur log --follow")
         );
     }
+    let guard = session::guard();
     let sources = sources(env)?;
     let data_dir = Some(sources.dir.root().to_path_buf());
     let runtime = runtime()?;
@@ -73,7 +74,7 @@ pub(super) fn run(args: &Watch, env: &UserEnv) -> anyhow::Result<ExitCode> {
         let _tasks = feed::start(&sources.dir, data_dir.clone(), &updates, &changes);
         let dir = sources.dir.clone();
         let agents = Agents::begin(sources).await?;
-        let session = Session::begin(args.mouse)?;
+        let session = Session::begin(args.mouse, guard)?;
         let model = Model::new(env.time_zone());
         let actions = JoinSet::new();
         let watching = Watching {

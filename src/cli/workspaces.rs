@@ -2,7 +2,7 @@
 
 use super::args::{Add, Approve, List, Remove, Workspaces, WorkspacesCommand};
 use super::beat::unknown_name;
-use super::heartbeat_name::{named, short as short_name, unknown, workspace_or_heartbeat};
+use super::heartbeat_name::{ShortNames, named, unknown, workspace_or_heartbeat};
 use super::init::{backend, checked_schedule, refuse_broad, refuse_other};
 use super::lacks;
 use super::requests::only_people;
@@ -20,7 +20,7 @@ use murmur_core::config::edit::{self, EditError, NewWorkspace};
 use murmur_core::config::file::File;
 use murmur_core::config::heartbeat::{self, Cache, Heartbeat};
 use murmur_core::config::settings::Settings;
-use std::collections::HashMap;
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -178,15 +178,17 @@ pub(super) fn register(dir: &DataDir, new: &NewWorkspace<'_>) -> anyhow::Result<
     }
 }
 
-/// What to call heartbeats: their ids, or on a terminal their short names where these tell them apart.
+/// What to call heartbeats: their ids, or on a terminal their short names.
 fn ids(heartbeats: &[Heartbeat], is_terminal: bool) -> Vec<String> {
-    let short = |heartbeat: &Heartbeat| {
-        plain_line(&short_name(&heartbeat.workspace.to_string_lossy(), heartbeat.name.as_deref()))
+    if !is_terminal {
+        return heartbeats.iter().map(|heartbeat| heartbeat.id.to_string()).collect();
+    }
+    let workspaces: Vec<_> = heartbeats.iter().map(|one| one.workspace.to_string_lossy()).collect();
+    let names = ShortNames::of(workspaces.iter().map(|path| &**path));
+    let name = |(heartbeat, path): (&Heartbeat, &Cow<'_, str>)| {
+        plain_line(&names.of_heartbeat(path, heartbeat.name.as_deref()))
     };
-    let mut known: HashMap<String, usize> = HashMap::new();
-    heartbeats.iter().for_each(|heartbeat| *known.entry(short(heartbeat)).or_default() += 1);
-    let chosen = |heartbeat| Some(short(heartbeat)).filter(|name| is_terminal && known.get(name) == Some(&1));
-    heartbeats.iter().map(|heartbeat| chosen(heartbeat).unwrap_or_else(|| heartbeat.id.to_string())).collect()
+    heartbeats.iter().zip(&workspaces).map(name).collect()
 }
 
 /// `murmur list`.

@@ -14,7 +14,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::clock;
-use sys::error::Hinted;
 use sys::paths::DataDir;
 use sys::replace::{self, Replaced};
 use sys::watch::{Changes, Watch};
@@ -201,7 +200,8 @@ impl ConfigWatcher {
                     true => "until then the last good configuration is used",
                     false => NOTHING_RUNS,
                 };
-                (vec![format!("{}; {meanwhile}", error.line())], None)
+                let all = error.all();
+                (all.iter().map(|one| format!("{}; {meanwhile}", one.line())).collect(), None)
             }
         };
         let new = problems.iter().filter(|problem| !self.problems.contains(problem)).cloned();

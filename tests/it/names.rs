@@ -96,6 +96,30 @@ fn a_heartbeat_is_named_by_its_name_title_folder_or_as_the_last() {
 }
 
 #[test]
+fn workspaces_with_the_same_folder_name_are_told_apart_and_named_so() {
+    let env = Env::new();
+    let sites = [env.workspace("mine/site", "Do it."), env.workspace("other/site", "Do it.")];
+    env.register(&[&sites[0], &sites[1]]);
+    for site in &sites {
+        env.murmur(["beat", site.path()]).assert().success();
+    }
+    let log = env.run(["log", "--oneline"]);
+    let names: Vec<&str> = log.lines().filter_map(|line| line.split_whitespace().nth(2)).collect();
+    assert_eq!(names, ["mine/site", "other/site"], "{log}");
+    let stat = env.run(["log", "--stat"]);
+    assert!(stat.contains("\nmine/site ") && stat.contains("\nother/site "), "{stat}");
+    assert_snapshot!(env.murmur(["pause", "other/site"]).at(&env.home()).run(), @"
+    paused [ENV]/other/site; to resume, run: murmur resume [ENV]/other/site
+    [exit 0]
+    ");
+    let shown = env.murmur(["show", "other/site"]).at(&env.home()).run();
+    assert!(shown.lines().next().unwrap().ends_with("/other/site"), "{shown}");
+    assert_eq!(env.murmur(["offer", "--", "pause", ""]).quiet(), "mine/site\nother/site\n");
+    let unknown = env.murmur(["show", "its/site"]).at(&env.home()).run();
+    assert!(unknown.contains("no beat, heartbeat, agent or capture \"its/site\""), "{unknown}");
+}
+
+#[test]
 fn a_capture_is_named_by_the_beginning_of_its_id_or_as_the_last() {
     let env = Env::new();
     for (id, text) in [("build-1", "one"), ("build-2", "two"), ("test", "three")] {

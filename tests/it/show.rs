@@ -168,6 +168,21 @@ fn a_beat_is_found_by_name_folder_and_the_beginning_of_its_id() {
 }
 
 #[test]
+fn any_beginning_of_an_id_is_enough_or_lists_the_beats_that_have_it() {
+    let env = Env::new();
+    env.workspace("site", "Do it.");
+    env.run(["beat", "site"]);
+    assert!(env.run(["show", "0"]).starts_with("site  "), "{}", env.run(["show", "0"]));
+    env.run(["beat", "site"]);
+    let ids: Vec<String> =
+        env.journal().iter().rev().map(|line| line["beat"].as_str().unwrap().to_owned()).collect();
+    let said = env.murmur(["show", "01"]).output();
+    let expected = format!("error: 2 beats begin with \"01\"\nhint: use one of: {}\n", ids.join(", "));
+    assert_eq!(String::from_utf8(said.stderr).unwrap(), expected);
+    assert!(env.run(["show", &ids[0].to_uppercase()]).starts_with("site  "));
+}
+
+#[test]
 fn the_capture_of_a_beat_is_shown_as_the_beat_unless_its_bytes_are_wanted() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");

@@ -66,9 +66,9 @@ fn a_terminal_gets_short_names_and_the_columns_that_fit() {
     HEARTBEAT            BEATS  QUIET   COST  INPUT  OUTPUT  CACHE READ  CACHE WRITE
     site::nightly            1     0%  $1.25   1.2M   20.0k           0            0
     site                     2   100%  $0.50   1200     340       45.6k         7890
-    /w/blog                  2    50%      -      0       0           0            0
-    …r-with-a-long-name      1   100%      -      0       0           0            0
-    /x/blog                  1   100%      -      0       0           0            0
+    w/blog                   2    50%      -      0       0           0            0
+    a-folder-…long-name      1   100%      -      0       0           0            0
+    x/blog                   1   100%      -      0       0           0            0
     total                    7    71%  $1.75   1.2M   20.3k       45.6k         7890
     ");
     let narrow = on_terminal(&env, (10, 30), &["usage"]);

@@ -45,8 +45,13 @@ fn screen(bytes: &[u8], rows: u16, columns: u16) -> String {
 #[test]
 fn the_terminal_is_given_back_however_the_view_ends() {
     let env = Env::new();
-    let ways: [(Option<&str>, Option<Signal>); 4] =
-        [(Some("q"), None), (Some("\u{3}"), None), (None, Some(Signal::TERM)), (None, Some(Signal::HUP))];
+    let ways: [(Option<&str>, Option<Signal>); 5] = [
+        (Some("q"), None),
+        (Some("\u{3}"), None),
+        (None, Some(Signal::TERM)),
+        (None, Some(Signal::HUP)),
+        (None, Some(Signal::KILL)),
+    ];
     for (key, signal) in ways {
         let (shown, ended) = watching(&env, |terminal| {
             terminal.wait_for(ENTERED);
@@ -55,10 +60,33 @@ fn the_terminal_is_given_back_however_the_view_ends() {
                 (Some(key), _) => terminal.send(key),
                 (None, signal) => kill(terminal.pid(), signal.unwrap()),
             }
+            if signal == Some(Signal::KILL) {
+                terminal.wait_for(LEFT);
+                assert_eq!(terminal.look(), Terminal::open().look());
+            }
         });
         assert!(shown.ends_with(LEFT), "{key:?} {signal:?}: {shown:?}");
         assert_eq!(ended, signal.map(Signal::as_raw));
     }
+}
+
+#[test]
+fn heartbeats_with_the_same_name_are_told_apart() {
+    let env = Env::new();
+    let sites = [env.workspace("mine/site", "Do it."), env.workspace("other/site", "Do it.")];
+    env.register(&[&sites[0], &sites[1]]);
+    env.murmur(["beat", sites[0].path()]).assert().success();
+    let (_, ended) = watching(&env, |terminal| {
+        until(terminal, SMALL, "other/site ");
+        until(terminal, SMALL, "mine/site ");
+        terminal.send("4");
+        until(terminal, SMALL, "log (1)");
+        until(terminal, SMALL, " mine/site ");
+        env.murmur(["beat", sites[1].path()]).assert().success();
+        until(terminal, SMALL, " other/site ");
+        terminal.send("q");
+    });
+    assert_eq!(ended, None);
 }
 
 #[test]

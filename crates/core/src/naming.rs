@@ -12,6 +12,9 @@ pub const LAST: &str = "last";
 /// How many candidates an error lists.
 const LISTED: usize = 10;
 
+/// How many candidates are enough, where all of them would take long to find.
+pub const ENOUGH: usize = 10_000;
+
 /// What is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Noun {
@@ -105,10 +108,16 @@ pub fn find(
     let several = |found: &[usize], how: &str| {
         let listed = found.iter().take(LISTED).filter_map(|index| candidates.get(*index));
         let mut listed: Vec<String> = listed.map(|candidate| shell::word(&candidate.id)).collect();
-        if found.len() > LISTED {
-            listed.push(format!("or {} others", found.len() - LISTED));
-        }
-        failure!("{} {plural} {how} {typed:?}", found.len(); "use one of: {}", listed.join(", "))
+        let more = found.len().saturating_sub(LISTED);
+        let count = match found.len() {
+            ENOUGH.. => format!("{ENOUGH} or more"),
+            count => count.to_string(),
+        };
+        listed.extend(match found.len() {
+            ENOUGH.. => Some("or others".to_owned()),
+            _ => (more > 0).then(|| format!("or {more} others")),
+        });
+        failure!("{count} {plural} {how} {typed:?}"; "use one of: {}", listed.join(", "))
     };
     if let [index, ..] = where_is(&|candidate| candidate.id == typed).as_slice() {
         return Ok(Some(*index));
@@ -200,6 +209,11 @@ mod tests {
         let told = choose(Noun::Agent, "a", &many, None).unwrap_err().line();
         assert!(told.starts_with("1000 agents begin with \"a\"; use one of: a000, a001, "), "{told}");
         assert!(told.ends_with(", a009, or 990 others"), "{told}");
+        let more: Vec<Candidate> =
+            (0..ENOUGH).map(|number| Candidate::new(format!("a{number:05}"))).collect();
+        let told = choose(Noun::Agent, "a", &more, None).unwrap_err().line();
+        assert!(told.starts_with("10000 or more agents begin with \"a\"; use one of: a00000, "), "{told}");
+        assert!(told.ends_with(", a00009, or others"), "{told}");
     }
 
     #[test]

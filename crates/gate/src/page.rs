@@ -6,7 +6,7 @@ use super::{GateAnswer, GateContext, Problem};
 use murmur_core::config::interval::Interval;
 use sha2::{Digest, Sha256};
 use std::io::{self, Read};
-use sys::error::Failure;
+use sys::error::{Failure, connection_failure};
 use sys::failure;
 use ureq::Agent;
 
@@ -58,6 +58,7 @@ fn get(url: &str, before: Page, limit: Interval) -> Result<Page, Failure> {
     }
     let mut answer = request.call().map_err(|error| match error {
         ureq::Error::Timeout(_) => failure!("timed out after {limit}"),
+        ureq::Error::Io(error) => failure!("cannot reach it: {}", connection_failure(&error)),
         other => Failure::of(&other),
     })?;
     match answer.status().as_u16() {

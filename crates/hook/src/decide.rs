@@ -230,6 +230,7 @@ pub const PERSON_DENIED: &str = "a person denied it; do not try to do it another
 fn answered(answer: Answer, call: &Call) -> Decided {
     let Answer { decision: kind, reason, answers, by, .. } = answer;
     let reason = reason.unwrap_or_else(|| match (kind, &by) {
+        (DecisionKind::Allow, DecidedBy::Person) if answers.is_some() => "a person answered".to_owned(),
         (DecisionKind::Allow, DecidedBy::Person) => "a person allowed it".to_owned(),
         (_, DecidedBy::Person) => PERSON_DENIED.to_owned(),
         (DecisionKind::Allow, _) => "allowed".to_owned(),

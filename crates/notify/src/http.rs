@@ -4,7 +4,7 @@
 //! from the URL's path or from the response, which may be secret.
 
 use std::time::Duration;
-use sys::error::{Failure, without_number};
+use sys::error::{Failure, connection_failure};
 use sys::failure;
 use ureq::Agent;
 use ureq::http::HeaderValue;
@@ -88,16 +88,10 @@ fn described(host: &str, error: ureq::Error) -> Failure {
         ureq::Error::Timeout(_) => failure!("{host} did not answer in time"),
         ureq::Error::BadUri(_) | ureq::Error::Http(_) => failure!("the URL at {host} is not valid"),
         ureq::Error::BodyExceedsLimit(_) => failure!("the response of {host} is too long"),
-        ureq::Error::Io(error) => match error.to_string().strip_prefix(UNTRUSTED) {
-            Some(why) => failure!("the certificate of {host} is not trusted ({why})"),
-            None => failure!("cannot reach {host}: {}", without_number(&error)),
-        },
+        ureq::Error::Io(error) => failure!("cannot reach {host}: {}", connection_failure(&error)),
         other => failure!("cannot reach {host}").because(&other),
     }
 }
-
-/// How errors about certificates begin.
-const UNTRUSTED: &str = "invalid peer certificate: ";
 
 fn meaning(status: u16) -> &'static str {
     match status {

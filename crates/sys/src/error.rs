@@ -189,6 +189,22 @@ pub fn without_number(error: &std::io::Error) -> String {
     said.split(" (os error ").next().unwrap_or(&said).to_owned()
 }
 
+/// Says why a connection failed: as [`without_number`], or in words what is wrong with a certificate, for which TLS has names.
+#[must_use]
+pub fn connection_failure(error: &std::io::Error) -> String {
+    let text = without_number(error);
+    let Some(why) = text.strip_prefix("invalid peer certificate: ") else { return text };
+    let causes = [
+        ("UnknownIssuer", "is self-signed, or its issuer is unknown"),
+        ("CaUsedAsEndEntity", "is self-signed, or its issuer is unknown"),
+        ("certificate expired", "has expired"),
+        ("not valid for name", "is for another host"),
+        ("not valid yet", "is not valid yet"),
+    ];
+    let cause = causes.iter().find(|(name, _)| why.contains(name));
+    format!("its certificate {}", cause.map_or("is not valid", |(_, cause)| cause))
+}
+
 /// Escapes control characters, so that outside text stays on one line and cannot control a terminal.
 #[must_use]
 pub fn one_line(text: &str) -> String {
@@ -212,6 +228,32 @@ mod tests {
     impl Hinted for Unreadable {
         fn hint(&self) -> Option<String> {
             Some(format!("run: chmod u+r {}", self.file))
+        }
+    }
+
+    #[test]
+    fn a_failed_connection_is_described_in_words() {
+        for (said, expected) in [
+            ("Connection refused (os error 111)", "Connection refused"),
+            (
+                "invalid peer certificate: UnknownIssuer",
+                "its certificate is self-signed, or its issuer is unknown",
+            ),
+            (
+                "invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))",
+                "its certificate is self-signed, or its issuer is unknown",
+            ),
+            (
+                "invalid peer certificate: certificate expired: verification time 2 (UNIX)",
+                "its certificate has expired",
+            ),
+            (
+                "invalid peer certificate: certificate not valid for name \"a\"",
+                "its certificate is for another host",
+            ),
+            ("invalid peer certificate: BadEncoding", "its certificate is not valid"),
+        ] {
+            assert_eq!(connection_failure(&io::Error::other(said)), expected);
         }
     }
 

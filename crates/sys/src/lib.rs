@@ -89,6 +89,8 @@ pub mod swap;
 pub mod syslog;
 #[cfg_attr(windows, path = "windows/terminal.rs")]
 pub mod terminal;
+#[cfg(unix)]
+pub mod terminal_guard;
 #[cfg(all(test, unix))]
 mod test_processes;
 pub mod text;

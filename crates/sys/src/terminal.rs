@@ -65,6 +65,16 @@ impl OuterTerminal {
         let _gone = rustix::termios::tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &self.modes);
     }
 
+    /// Restores the original settings, unless another program has changed them since [`Self::make_raw`].
+    pub(crate) fn restore_if_raw(&self) {
+        let mut raw = self.modes.clone();
+        raw.make_raw();
+        let is_raw = |now: Termios| (now.local_modes, now.input_modes) == (raw.local_modes, raw.input_modes);
+        if rustix::termios::tcgetattr(rustix::stdio::stdin()).is_ok_and(is_raw) {
+            self.restore();
+        }
+    }
+
     /// Whether we are the terminal's foreground job.
     #[must_use]
     pub fn is_foreground() -> bool {

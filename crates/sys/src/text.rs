@@ -98,6 +98,20 @@ pub fn cut(text: &str, most: usize) -> String {
     kept
 }
 
+/// Both ends of `text` that fit into `most` columns, with `…` between them if it was cut: names may differ at either end.
+#[must_use]
+pub fn cut_middle(text: &str, most: usize) -> String {
+    if text.width() <= most {
+        return text.to_owned();
+    }
+    let (mut end, mut left) = (text.len(), most / 2);
+    for (at, letter) in text.char_indices().rev() {
+        let Some(rest) = left.checked_sub(letter.width().unwrap_or_default()) else { break };
+        (end, left) = (at, rest);
+    }
+    format!("{}{}", cut(text, most - text[end..].width()), &text[end..])
+}
+
 /// A time in milliseconds, for people: `34ms` or `1.2s`; `None` from a minute on.
 #[must_use]
 pub fn below_a_minute(ms: u64) -> Option<String> {

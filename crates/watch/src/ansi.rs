@@ -29,6 +29,9 @@ pub struct Ansi {
 }
 
 impl Ansi {
+    /// Ends a frame.
+    pub const END: &str = "\x1b[0m\x1b[?2026l";
+
     /// A terminal of this size.
     #[must_use]
     pub fn new(columns: u16, rows: u16, depth: Depth) -> Self {
@@ -44,7 +47,7 @@ impl Ansi {
     pub fn take(&mut self) -> String {
         match std::mem::take(&mut self.out) {
             out if out.is_empty() => out,
-            out => format!("\x1b[?2026h{out}\x1b[0m\x1b[?2026l"),
+            out => format!("\x1b[?2026h{out}{}", Self::END),
         }
     }
 

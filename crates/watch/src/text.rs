@@ -159,6 +159,11 @@ mod tests {
     #[test]
     fn text_is_cut_and_wrapped_at_the_width() {
         assert_eq!(cut_start("/home/you/site", 6), "…/site");
+        let cut = |most| sys::text::cut_middle("my-website::nightly", most);
+        assert_eq!(
+            [0, 1, 2, 12, 18, 19].map(cut),
+            ["", "…", "…y", "my-we…ightly", "my-websi…::nightly", "my-website::nightly"]
+        );
         assert_eq!(wrap("one two three", 8), ["one two", "three"]);
         assert_eq!(wrap("abcdefgh", 3), ["abc", "def", "gh"]);
     }
@@ -168,6 +173,7 @@ mod tests {
         fn nothing_is_wider_than_asked(text in "\\PC{0,40}", most in 0..30usize) {
             prop_assert!(width(&sys::text::cut(&text, most)) <= most);
             prop_assert!(width(&cut_start(&text, most)) <= most);
+            prop_assert!(width(&sys::text::cut_middle(&text, most)) <= most);
             for row in wrap(&text, most) {
                 prop_assert!(width(&row) <= most.max(2) + 1, "{row:?}");
             }

@@ -83,7 +83,7 @@ impl LastTurn {
         if self.has_earlier {
             writeln!(out, "{}", style.dim("[earlier turns: add --from 0]"))?;
         }
-        writeln!(out, "{} {}", style.dim("[user]"), end_of(prompt))?;
+        writeln!(out, "{} {}", style.dim("[user]"), show::prompt(&end_of(prompt), ""))?;
         let calls = match self.calls {
             0 => String::new(),
             1 => format!("{} 1 call", style.dim("[tool]")),
@@ -138,8 +138,8 @@ mod tests {
         let call =
             |id: &str| ("tool_use", json!({ "id": id, "name": "Bash", "input": { "command": "make" } }));
         let idle = ("state", json!({ "state": "idle", "turns": 2 }));
-        let first = [user("Hi"), says("Hello.\u{1b}[2J"), idle.clone()];
-        assert_eq!(shown(&first), "fixer in /w: idle (2 turns)\n[user] Hi\nHello.[2J\n");
+        let first = [user("Hi\nthere"), says("Hello.\u{1b}[2J"), idle.clone()];
+        assert_eq!(shown(&first), "fixer in /w: idle (2 turns)\n[user] Hi\n  there\nHello.[2J\n");
         let done = |id: &str| ("tool_result", json!({ "id": id, "output": "" }));
         let running = [user("Go"), call("a"), done("a"), call("b"), call("b")];
         insta::assert_snapshot!(shown(&running), @"

@@ -29,7 +29,7 @@ pub(super) fn event(
     let is_set = |key: &str| value(key) == Some(&Value::Bool(true));
     if event.event_type == "chat" && is_set("chunk") {
         if let Some(lines) = pieces.add(text("text")) {
-            writeln!(out, "{indent}{}", plain_text(&lines))?;
+            writeln!(out, "{indent}{}", indented(&plain_text(&lines), indent))?;
         }
         return Ok(());
     }
@@ -41,8 +41,8 @@ pub(super) fn event(
         writeln!(out, "{}", line.trim_end())
     };
     match &*event.event_type {
-        "chat" if text("role") == "user" => tagged("user", plain_text(text("text"))),
-        "chat" => writeln!(out, "{indent}{}", plain_text(text("text"))),
+        "chat" if text("role") == "user" => tagged("user", prompt(&plain_text(text("text")), indent)),
+        "chat" => writeln!(out, "{indent}{}", indented(&plain_text(text("text")), indent)),
         "tool_use" => {
             let input = payload.get("input").map(Value::to_string).unwrap_or_default();
             let call = reported::call(text("name"), &input);
@@ -121,6 +121,15 @@ pub(super) fn event(
     }
 }
 
+/// A message to an agent, after its tag: its other lines are indented, so that they don't look like the agent's own.
+pub(super) fn prompt(text: &str, indent: &str) -> String {
+    indented(text, &format!("{indent}  "))
+}
+
+fn indented(text: &str, indent: &str) -> String {
+    text.replace('\n', &format!("\n{indent}"))
+}
+
 /// An agent's state, from the payload of its event.
 pub(super) fn state(payload: &Value) -> String {
     let word = payload.get("state").and_then(Value::as_str).unwrap_or("?");
@@ -148,4 +157,28 @@ pub(super) fn state(payload: &Value) -> String {
 
 fn short(text: &str) -> String {
     shortened(text, SHORT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn every_line_of_a_text_is_indented() {
+        let shown = |payload: Value| {
+            let mut out = Vec::new();
+            let event_type = "chat".to_owned();
+            let chat = Event { event_type, agent_id: "fixer".to_owned(), offset: 0, payload };
+            event(&mut out, Style::none(), &mut Pieces::default(), &chat).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let own = json!({ "role": "assistant", "text": "one\ntwo" });
+        assert_eq!(shown(own), "one\ntwo\n");
+        let subagent = json!({ "role": "assistant", "parent": "t1", "text": "one\ntwo" });
+        assert_eq!(shown(subagent), "  one\n  two\n");
+        assert_eq!(shown(json!({ "role": "user", "text": "one\ntwo" })), "[user] one\n  two\n");
+        let prompt = json!({ "role": "user", "parent": "t1", "text": "one\ntwo" });
+        assert_eq!(shown(prompt), "  [user] one\n    two\n");
+    }
 }

@@ -12,7 +12,7 @@ use crate::daemon::status::{AccountHold, HeartbeatStatus, HeldStatus, Status, St
 use derun::cli::json::print as print_json;
 use derun::cli::span::span;
 use derun::cli::stdout::{stdout, warn};
-use derun::cli::wrapped::{output_width, wrapped};
+use derun::cli::wrapped::{output_width, wrapped_list};
 use jiff::Timestamp;
 use murmur_claude_files::trust::Workspaces;
 use murmur_core::usage_limit::spoken;
@@ -34,7 +34,7 @@ pub(super) fn run(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
     }
     let mut text = Vec::new();
     print(&mut text, &entries)?;
-    Shown(&mut out).write_all(wrapped(&String::from_utf8_lossy(&text), output_width()).as_bytes())?;
+    Shown(&mut out).write_all(wrapped_list(&String::from_utf8_lossy(&text), output_width()).as_bytes())?;
     if entries.iter().any(|entry| entry.request.is_some()) {
         requests::note_no_daemon(&env.read_data_dir()?)?;
     }

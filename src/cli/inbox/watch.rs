@@ -7,7 +7,7 @@ use super::list::{entries, print};
 use crate::daemon::client;
 use anyhow::bail;
 use derun::cli::stdout::stdout;
-use derun::cli::wrapped::{output_width, wrapped};
+use derun::cli::wrapped::{output_width, wrapped_list};
 use murmur_rpc::client::AskError;
 use murmur_rpc::envelope::{Event, GAP, LAGGED};
 use serde_json::Value;
@@ -58,7 +58,7 @@ pub(super) async fn follow(json: bool, env: &UserEnv) -> anyhow::Result<()> {
             false => print_opened(&mut text, opened, json)?,
         }
         if is_terminal {
-            let rows = wrapped(&String::from_utf8_lossy(&text), output_width());
+            let rows = wrapped_list(&String::from_utf8_lossy(&text), output_width());
             text = if is_first { fitted(&rows, screen_rows()) } else { rows }.into_bytes();
         }
         show(&text, json)?;

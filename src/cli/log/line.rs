@@ -1,8 +1,8 @@
 //! How `murmur log` prints a beat: on a terminal as a row that fits, elsewhere as a whole line.
 
 use super::super::agents::columns;
-use super::super::fitted::{cut, cut_at_word, dollars, pad};
-use super::super::heartbeat_name::short;
+use super::super::fitted::{cut, cut_at_word, cut_middle, dollars, pad};
+use super::super::heartbeat_name::ShortNames;
 use super::super::show::took;
 use super::super::style::{
     Colors, Style, in_parentheses, plain_line, remarks, shortened, text_of, text_to_show, word,
@@ -62,6 +62,7 @@ pub(super) struct Printer {
     /// The terminal's width.
     width: Option<usize>,
     columns: Columns,
+    names: ShortNames,
 }
 
 /// The widths of columns.
@@ -101,17 +102,19 @@ impl Printer {
     pub(super) fn new(form: Form, style: Style, is_terminal: bool) -> Self {
         let width = is_terminal.then(|| columns().unwrap_or(WIDTH));
         let columns = Columns { id: ID, when: 5, name: 4, outcome: 2, took: 2, cost: 0 };
-        Self { form, style, zone: clock::local_zone(), width, columns }
+        Self { form, style, zone: clock::local_zone(), width, columns, names: ShortNames::default() }
     }
 
-    /// Makes the columns wide enough for `entries`.
-    pub(super) fn fit<'a>(&mut self, entries: impl Iterator<Item = &'a JournalEntry>) {
+    /// Makes the columns wide enough for `entries`, whose heartbeats have these `names`.
+    pub(super) fn fit<'a>(&mut self, entries: impl Iterator<Item = &'a JournalEntry>, names: ShortNames) {
+        self.names = names;
         let mut ids = Vec::new();
         for entry in entries {
             ids.extend(entry.beat.as_ref().map(|beat| plain_line(beat.as_str())));
+            let name = self.name(entry).width();
             let columns = &mut self.columns;
             let most = self.width.filter(|width| *width < 100).map_or(40, |_| NAME);
-            columns.name = columns.name.max(name(entry).width().min(most));
+            columns.name = columns.name.max(name.min(most));
             columns.outcome = columns.outcome.max(word(entry).len());
             columns.took = columns.took.max(duration(entry).len());
             columns.cost = columns.cost.max(cost(entry).len());
@@ -135,7 +138,7 @@ impl Printer {
     }
 
     fn print_short(&self, out: &mut impl Write, entry: &JournalEntry) -> io::Result<()> {
-        let begin = format!("{} {} {}", self.id(entry), pad(word(entry), 9), name(entry));
+        let begin = format!("{} {} {}", self.id(entry), pad(word(entry), 9), self.name(entry));
         let text = self.text(entry);
         let room = self.width.map_or(usize::MAX, |width| width.saturating_sub(begin.width() + 2));
         if text.is_empty() || room < LEAST {
@@ -150,7 +153,7 @@ impl Printer {
         let Some(columns) = self.columns.within(width) else { return self.print_lines(out, entry, width) };
         let mut line =
             self.style.dim(format!("{}  {}", self.id(entry), pad(&when(entry, &self.zone), columns.when)));
-        let name = pad(&cut(&name(entry), columns.name), columns.name);
+        let name = pad(&cut_middle(&self.name(entry), columns.name), columns.name);
         let outcome = self.style.painted_as(entry, &pad(word(entry), columns.outcome));
         line.push_str(&format!("  {name}  {outcome}"));
         for (width, cell) in [(columns.took, duration(entry)), (columns.cost, cost(entry))] {
@@ -166,7 +169,7 @@ impl Printer {
     fn print_lines(&self, out: &mut impl Write, entry: &JournalEntry, width: usize) -> io::Result<()> {
         let most = width.saturating_sub(INDENT.len());
         let id = self.id(entry).trim_end().to_owned();
-        let (when, name) = (when(entry, &self.zone), cut(&name(entry), most));
+        let (when, name) = (when(entry, &self.zone), cut_middle(&self.name(entry), most));
         let cells = [
             (id.width(), self.style.dim(id)),
             (when.len(), self.style.dim(when)),
@@ -224,6 +227,11 @@ impl Printer {
         pad(&id.chars().take(self.columns.id).collect::<String>(), self.columns.id)
     }
 
+    fn name(&self, entry: &JournalEntry) -> String {
+        let name = self.names.of_heartbeat(&entry.workspace, entry.heartbeat.as_deref());
+        format!("{}{}", plain_line(&name), in_parentheses(&entry.backend))
+    }
+
     /// What happened, shortened to what a terminal could show.
     fn text(&self, entry: &JournalEntry) -> String {
         let text = match self.width {
@@ -234,11 +242,6 @@ impl Printer {
         let kind = entry.kind.label().map(|label| format!("{label}: ")).unwrap_or_default();
         format!("{kind}{}{text}", remarks(entry))
     }
-}
-
-fn name(entry: &JournalEntry) -> String {
-    let name = plain_line(&short(&entry.workspace, entry.heartbeat.as_deref()));
-    format!("{name}{}", in_parentheses(&entry.backend))
 }
 
 /// The local time: of today only the time, otherwise with the day.
@@ -293,7 +296,7 @@ mod tests {
         let lines = |width| {
             let mut printer = Printer::new(Form::Table, Style::none(), false);
             printer.width = Some(width);
-            printer.fit(std::iter::once(&entry));
+            printer.fit(std::iter::once(&entry), ShortNames::default());
             let mut out = Vec::new();
             printer.print(&mut out, &entry, b"").unwrap();
             String::from_utf8(out).unwrap()

@@ -1,8 +1,8 @@
 //! `murmur log --stat`: sums up the beats of each heartbeat.
 
 use super::super::agents::columns;
-use super::super::fitted::{cut, dollars, pad};
-use super::super::heartbeat_name::short;
+use super::super::fitted::{cut, cut_middle, dollars, pad};
+use super::super::heartbeat_name::ShortNames;
 use super::super::show::took;
 use super::super::style::{Colors, Style, plain_line, word};
 use derun::cli::json::print as print_json;
@@ -73,7 +73,8 @@ pub(super) fn show(dir: &DataDir, mut filter: Filter, style: Style, json: bool) 
     } else if sums.is_empty() {
         writeln!(out, "no beats to show; see: murmur status")?;
     } else {
-        table(&mut out, sums, style)?;
+        let names = ShortNames::beside_registered(dir, sums.keys().map(|(workspace, _)| &**workspace));
+        table(&mut out, sums, &names, style)?;
     }
     out.flush()?;
     for error in entries.into_skipped() {
@@ -85,11 +86,14 @@ pub(super) fn show(dir: &DataDir, mut filter: Filter, style: Style, json: bool) 
 fn table(
     out: &mut impl Write,
     sums: BTreeMap<(String, Option<String>), Sum>,
+    names: &ShortNames,
     style: Style,
 ) -> io::Result<()> {
     let head = ["HEARTBEAT", "RUNS", "MEDIAN", "COST"].map(str::to_owned);
-    let rows: Vec<([String; 4], Vec<JournalEntry>)> =
-        sums.into_iter().map(|(id, sum)| row(&id, sum)).collect();
+    let rows: Vec<([String; 4], Vec<JournalEntry>)> = sums
+        .into_iter()
+        .map(|((workspace, name), sum)| row(names.of_heartbeat(&workspace, name.as_deref()), sum))
+        .collect();
     let widest = |column: usize| {
         rows.iter().map(|(row, _)| row).chain([&head]).map(|row| row[column].width()).max().unwrap_or(0)
     };
@@ -106,7 +110,7 @@ fn table(
         widths[0] = widths[0].min(room.saturating_sub(strip).max(NAME));
     }
     let line = |row: &[String; 4], strip: &str| {
-        let mut line = pad(&cut(&row[0], widths[0]), widths[0]);
+        let mut line = pad(&cut_middle(&row[0], widths[0]), widths[0]);
         for (cell, width) in row.iter().zip(widths).take(shown).skip(1) {
             line.push_str(&format!("  {cell:>width$}"));
         }
@@ -138,10 +142,10 @@ fn object((workspace, heartbeat): (String, Option<String>), mut sum: Sum) -> Val
     object
 }
 
-fn row((workspace, name): &(String, Option<String>), mut sum: Sum) -> ([String; 4], Vec<JournalEntry>) {
+fn row(name: String, mut sum: Sum) -> ([String; 4], Vec<JournalEntry>) {
     let median = sum.median();
     let cells = [
-        plain_line(&short(workspace, name.as_deref())),
+        plain_line(&name),
         sum.durations.len().to_string(),
         took(median),
         sum.cost.map(dollars).unwrap_or_default(),

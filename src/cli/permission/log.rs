@@ -22,7 +22,7 @@ pub(super) fn run(args: &RulesLog, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let filter = Filter { name: args.name.clone(), since: args.since };
     let (found, skipped) =
         newest(&path, &filter, args.count).with_context(|| format!("cannot read {}", path.display()))?;
-    let mut out = Shown(Wrapped::new(stdout().lock(), output_width().filter(|_| !args.json)));
+    let mut out = Shown(Wrapped::list(stdout().lock(), output_width().filter(|_| !args.json)));
     if found.is_empty() && !args.json {
         writeln!(out, "no decisions to show")?;
     }

@@ -25,9 +25,6 @@ use sys::process_lock;
 use sys::watch::{Watch, WatchedFolder};
 use sys::{clock, failure, shell};
 
-/// How many characters of an id are enough to look for it.
-const ENOUGH: usize = 4;
-
 pub(super) enum Chosen {
     Run(Box<Run>),
     /// The id of a capture.
@@ -143,9 +140,10 @@ pub(super) async fn until_captured(run: Run, dir: &DataDir) -> anyhow::Result<Ru
 /// The beat whose id is, or begins with, `start`.
 fn by_id(start: &str, dir: &DataDir) -> anyhow::Result<Option<Run>> {
     let is_start = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
-    if start.len() < ENOUGH || !is_start(start) {
+    if start.is_empty() || !is_start(start) {
         return Ok(None);
     }
+    let start = &*start.to_ascii_lowercase();
     let begins =
         |entry: &JournalEntry| entry.beat.as_ref().is_some_and(|beat| beat.as_str().starts_with(start));
     let running = unfinished::survey(&dir.beats())?.running.into_iter().map(|begun| begun.entry);
@@ -154,7 +152,8 @@ fn by_id(start: &str, dir: &DataDir) -> anyhow::Result<Option<Run>> {
     let mut found: Vec<Run> = running.collect();
     let lines = Backward::open(&dir.journal())?.containing(&format!("\"beat\":\"{start}"));
     let mut entries = Entries::new(lines, None);
-    while let Some(next) = entries.next_entry(|_| true)? {
+    // A short beginning may be that of a million.
+    while let (true, Some(next)) = (found.len() < naming::ENOUGH, entries.next_entry(|_| true)?) {
         if next.entry.kind.is_beat() && begins(&next.entry) {
             found.push(Run { entry: next.entry, is_running: false, is_hosted: false });
         }

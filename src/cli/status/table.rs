@@ -2,8 +2,8 @@
 
 use super::detail::{self, held_at, hint_of};
 use crate::cli::agents::columns;
-use crate::cli::fitted::{cut, cut_at_word, pad};
-use crate::cli::heartbeat_name::short as short_name;
+use crate::cli::fitted::{cut_at_word, cut_middle, pad};
+use crate::cli::heartbeat_name::{ShortNames, short as short_name};
 use crate::cli::style::{Colors, Style, plain_line, said, unchecked};
 use crate::daemon::status::HeartbeatStatus;
 use derun::cli::span::span;
@@ -14,7 +14,6 @@ use std::io::{self, Write};
 use sys::paths::DataDir;
 use sys::terminal;
 use unicode_width::UnicodeWidthStr;
-use watch::text::cut_start;
 
 /// The width of a terminal that doesn't report one.
 const WIDTH: usize = 80;
@@ -76,9 +75,7 @@ pub(super) fn print(
     let name = name.min(width.saturating_sub(state + 2)).max(LEAST);
     writeln!(out)?;
     for row in &rows {
-        // The end of a path tells it from others.
-        let shown = if row.name.starts_with('/') { cut_start(&row.name, name) } else { cut(&row.name, name) };
-        let begin = pad(&shown, name);
+        let begin = pad(&cut_middle(&row.name, name), name);
         let used = if is_below { 2 } else { name + state + gap(when) + gap(next) + 4 };
         let text = cut_at_word(&row.text, width.saturating_sub(used));
         let between = if is_below && !text.is_empty() { "\n" } else { "" };
@@ -123,7 +120,7 @@ fn urgent(out: &mut impl Write, rows: &[Row], width: usize) -> io::Result<()> {
 }
 
 /// What to call heartbeats: by their titles or, where several have the same, by what tells them apart.
-fn names(heartbeats: &[HeartbeatStatus]) -> Vec<String> {
+pub(in crate::cli) fn names(heartbeats: &[HeartbeatStatus]) -> Vec<String> {
     let title = |heartbeat: &HeartbeatStatus| plain_line(&heartbeat.title);
     let short = |heartbeat: &HeartbeatStatus| {
         plain_line(&short_name(&heartbeat.workspace, heartbeat.name.as_deref()))
@@ -133,10 +130,11 @@ fn names(heartbeats: &[HeartbeatStatus]) -> Vec<String> {
         *titles.entry(title(heartbeat)).or_default() += 1;
         *shorts.entry(short(heartbeat)).or_default() += 1;
     }
+    let apart = ShortNames::of(heartbeats.iter().map(|heartbeat| &*heartbeat.workspace));
     let named = |heartbeat: &HeartbeatStatus| match (title(heartbeat), short(heartbeat)) {
         (title, _) if titles.get(&title) == Some(&1) => title,
         (_, short) if shorts.get(&short) == Some(&1) => short,
-        _ => plain_line(&heartbeat.id),
+        _ => plain_line(&apart.of_heartbeat(&heartbeat.workspace, heartbeat.name.as_deref())),
     };
     heartbeats.iter().map(named).collect()
 }

@@ -1,6 +1,6 @@
 //! Carries out what the user asks for. Each action ends with one message.
 
-use super::super::heartbeat_name::short;
+use super::super::heartbeat_name::ShortNames;
 use super::super::requests;
 use super::super::style::with_local_times;
 use crate::daemon::pauses::{self, Pause};
@@ -38,9 +38,10 @@ pub(super) fn place(id: &str) -> (PathBuf, Option<String>) {
 }
 
 /// A heartbeat's name in the view.
-fn called(id: &str) -> String {
+fn called(id: &str, dir: &DataDir) -> String {
     let (workspace, name) = place(id);
-    short(&workspace.to_string_lossy(), name.as_deref())
+    let workspace = workspace.to_string_lossy();
+    ShortNames::beside_registered(dir, std::iter::once(&*workspace)).of_heartbeat(&workspace, name.as_deref())
 }
 
 /// Carries out `action`, and returns what became of it.
@@ -60,7 +61,7 @@ async fn done(action: &Action, dir: &DataDir) -> anyhow::Result<String> {
             let since = Timestamp::from_second(clock::now().as_second()).ok();
             let pause = Pause { heartbeat: Some(id.to_string()), since, until: None, reason: None };
             pauses::change(dir, clock::now(), |pauses| pauses.add(pause))?;
-            Ok(format!("paused {}", called(id)))
+            Ok(format!("paused {}", called(id, dir)))
         }
         Action::Resume(id) => resume(id, dir),
         Action::Stop(agent) => stop(agent, dir).await,
@@ -92,7 +93,7 @@ async fn run(id: &str, dir: &DataDir) -> anyhow::Result<String> {
     let payload = json!({ "workspace": workspace, "name": name });
     let asked = async { client::connect(dir).await?.answer("beat", payload, client::PATIENCE).await };
     match asked.await {
-        Ok(_) => Ok(format!("started {}", called(id))),
+        Ok(_) => Ok(format!("started {}", called(id, dir))),
         Err(AskError::Gone(_)) if !instance::is_running(dir)? => {
             Err(failure!("murmur is not running"; "run: murmur start").into())
         }
@@ -112,7 +113,7 @@ fn resume(id: &str, dir: &DataDir) -> anyhow::Result<String> {
     if all {
         return Ok("all heartbeats are paused; to resume them, run: murmur resume --all".to_owned());
     }
-    Ok(format!("resumed {}", called(id)))
+    Ok(format!("resumed {}", called(id, dir)))
 }
 
 async fn stop(agent: &str, dir: &DataDir) -> anyhow::Result<String> {

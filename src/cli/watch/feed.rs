@@ -1,6 +1,7 @@
 //! What the view is fed with: the daemon's status and events, the journal as it grows, and the usage limits. Each part is a
 //! task that sends updates; agents come from [`crate::agents::follow`].
 
+use super::super::heartbeat_name::ShortNames;
 use super::super::inbox;
 use super::super::requests;
 use super::super::status::{from_files, problems};
@@ -12,7 +13,7 @@ use crate::daemon::status::StatusRequest;
 use murmur_core::permit::request::RequestId;
 use murmur_rpc::client::AskError;
 use murmur_rpc::envelope::{GAP, LAGGED};
-use murmur_store::journal::read::{Backward, Entries};
+use murmur_store::journal::read::{Backward, Entries, FoundEntry};
 use murmur_store::journal::tail::Tail;
 use murmur_store::limits;
 use serde::Deserialize;
@@ -84,27 +85,33 @@ async fn journal(dir: DataDir, to: Sender<Update>, changes: Arc<Changes>) {
         Err(_) => Tail::from_start(path.clone()),
     };
     let end = tail.position();
-    let old = spawn_blocking(move || -> io::Result<Vec<watch::rows::LogLine>> {
+    let data = dir.clone();
+    let old = spawn_blocking(move || -> io::Result<(Vec<watch::rows::LogLine>, ShortNames)> {
         let mut entries = Entries::new(Backward::open(&path)?.until(end)?, None);
-        let mut lines = Vec::new();
+        let (mut lines, mut heartbeats) = (Vec::new(), Vec::new());
         while lines.len() < watch::model::LOG
-            && let Some(found) = entries.next_entry(|_| true)?
+            && let Some(FoundEntry { entry, .. }) = entries.next_entry(|_| true)?
         {
-            lines.push(rows::line(&found.entry));
+            lines.push(rows::line(&entry, &ShortNames::default()));
+            heartbeats.push((entry.workspace, entry.heartbeat));
+        }
+        let workspaces = heartbeats.iter().map(|(workspace, _)| &**workspace);
+        let names = ShortNames::beside_registered(&data, workspaces);
+        for (line, (workspace, name)) in lines.iter_mut().zip(&heartbeats) {
+            line.name = Text::new(&names.of_heartbeat(workspace, name.as_deref()));
         }
         lines.reverse();
-        Ok(lines)
+        Ok((lines, names))
     });
-    if let Ok(Ok(lines)) = old.await
-        && to.send(Update::Logged(lines)).await.is_err()
-    {
+    let (lines, names) = old.await.ok().and_then(Result::ok).unwrap_or_default();
+    if !lines.is_empty() && to.send(Update::Logged(lines)).await.is_err() {
         return;
     }
     let mut watch = Watch::new([&WatchedFolder::new(dir.root(), &["heartbeats.jsonl"]).and_writes()]).ok();
     loop {
         let mut lines = Vec::new();
         let more = tail.read(AT_ONCE, |line| {
-            lines.extend(line.entry().as_ref().map(rows::line));
+            lines.extend(line.entry().as_ref().map(|entry| rows::line(entry, &names)));
             Ok(())
         });
         if !lines.is_empty() && to.send(Update::Logged(lines)).await.is_err() {

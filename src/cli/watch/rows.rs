@@ -1,7 +1,9 @@
 //! What murmur knows → rows of the view.
 
+use super::super::heartbeat_name::ShortNames;
 use super::super::inbox::{self, entry::InboxEntry, list};
 use super::super::requests;
+use super::super::status::table;
 use super::super::style::{remarks, text_of};
 use super::extras::Extras;
 use crate::agents::Agent;
@@ -40,7 +42,12 @@ pub(super) fn daemon(status: &Status) -> rows::Daemon {
 
 /// All heartbeats.
 pub(super) fn heartbeats(status: &Status, now: Timestamp) -> Vec<rows::Heartbeat> {
-    status.heartbeats.iter().map(|row| heartbeat(row, now)).collect()
+    let titles = table::names(&status.heartbeats);
+    let named = |(row, title): (&HeartbeatStatus, String)| rows::Heartbeat {
+        title: Text::new(&title),
+        ..heartbeat(row, now)
+    };
+    status.heartbeats.iter().zip(titles).map(named).collect()
 }
 
 fn heartbeat(row: &HeartbeatStatus, now: Timestamp) -> rows::Heartbeat {
@@ -85,7 +92,7 @@ fn heartbeat(row: &HeartbeatStatus, now: Timestamp) -> rows::Heartbeat {
     };
     rows::Heartbeat {
         id: row.id.as_str().into(),
-        title: Text::new(&row.title),
+        title: Text::default(),
         schedule: Text::new(row.schedule.as_deref().unwrap_or("no schedule")),
         state,
         note: Text::new(&note),
@@ -213,13 +220,9 @@ pub(super) fn stuck(agent: &Agent, name: &str) -> rows::Problem {
 }
 
 /// A journal line.
-pub(super) fn line(entry: &JournalEntry) -> rows::LogLine {
+pub(super) fn line(entry: &JournalEntry, names: &ShortNames) -> rows::LogLine {
     let id = HeartbeatId::new(Path::new(&entry.workspace), entry.heartbeat.as_deref());
-    let folder = Path::new(&entry.workspace).file_name().unwrap_or_default().to_string_lossy();
-    let name = match &entry.heartbeat {
-        Some(name) => format!("{folder}/{name}"),
-        None => folder.into_owned(),
-    };
+    let name = names.of_heartbeat(&entry.workspace, entry.heartbeat.as_deref());
     let outcome = match entry.outcome {
         _ if entry.is_stopped() => rows::Outcome::Stopped,
         outcome::OutcomeKind::Attention if entry.waiting.is_some() => rows::Outcome::Waiting,

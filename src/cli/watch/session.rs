@@ -10,8 +10,10 @@ use jiff::Timestamp;
 use std::convert::Infallible;
 use std::io::{self, Write};
 use std::process::{Command, ExitStatus};
+use std::sync::{Arc, Weak};
 use sys::signals;
 use sys::terminal::{self, Input, OuterTerminal};
+use sys::terminal_guard::TerminalGuard;
 use tokio::time::sleep;
 use watch::keys::{Key, Keys};
 use watch::{Ansi, Depth, Model, Terminal, draw};
@@ -44,21 +46,29 @@ pub(super) struct Session {
     keys: Keys,
     has_mouse: bool,
     signals: TerminalSignals,
+    guard: Option<Arc<TerminalGuard>>,
+}
+
+/// Starts the process that gives the terminal back if this one is killed. Call this while there is only one thread.
+pub(super) fn guard() -> Option<TerminalGuard> {
+    TerminalGuard::start(&OuterTerminal::look().ok()?, &given_back()).ok()
 }
 
 impl Session {
     /// Takes the terminal over.
-    pub(super) fn begin(has_mouse: bool) -> io::Result<Self> {
+    pub(super) fn begin(has_mouse: bool, guard: Option<TerminalGuard>) -> io::Result<Self> {
         let signals = TerminalSignals::begin()?;
         let outer = OuterTerminal::look()?;
-        restore_on_panic(outer.clone());
+        let guard = guard.map(Arc::new);
+        restore_on_panic(outer.clone(), guard.as_ref().map(Arc::downgrade));
         let (columns, rows) = size();
         let terminal = plain(Terminal::new(Ansi::new(columns, rows, depth())));
         let input = Input::of_stdin()?;
+        guard.iter().for_each(|guard| guard.tell(true));
         outer.make_raw()?;
         let screen = enter(has_mouse);
         let keys = Keys::default();
-        Ok(Self { outer, screen, terminal, input, keys, has_mouse, signals })
+        Ok(Self { outer, screen, terminal, input, keys, has_mouse, signals, guard })
     }
 
     /// Whether a frame would be written at once.
@@ -115,10 +125,12 @@ impl Session {
         self.screen.write(format!("{}{}", if self.has_mouse { MOUSE.1 } else { "" }, PASTE.1));
         self.screen.leave().await;
         self.outer.restore();
+        self.guard.iter().for_each(|guard| guard.tell(false));
     }
 
     /// Takes the terminal over again.
     fn enter(&mut self) -> io::Result<()> {
+        self.guard.iter().for_each(|guard| guard.tell(true));
         self.outer.make_raw()?;
         self.screen = enter(self.has_mouse);
         self.redraw()
@@ -171,13 +183,19 @@ fn depth() -> Depth {
     }
 }
 
+/// Gives the screen back, also within a frame.
+fn given_back() -> String {
+    format!("{}{}{}{LEAVE}", Ansi::END, MOUSE.1, PASTE.1)
+}
+
 /// Restores the terminal before a panic is reported.
-fn restore_on_panic(outer: OuterTerminal) {
+fn restore_on_panic(outer: OuterTerminal, guard: Option<Weak<TerminalGuard>>) {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         let mut out = stdout().lock();
-        let _gone = write!(out, "{}{}{LEAVE}", MOUSE.1, PASTE.1).and_then(|()| out.flush());
+        let _gone = out.write_all(given_back().as_bytes()).and_then(|()| out.flush());
         outer.restore();
+        guard.iter().filter_map(Weak::upgrade).for_each(|guard| guard.tell(false));
         report(panic);
     }));
 }

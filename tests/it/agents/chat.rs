@@ -35,7 +35,7 @@ fn messages_of_several_lines_are_sent_and_requests_answered() {
     let (mut chat, before) = chat(&env);
     chat.send("push it\\\rto ");
     chat.send("\u{1b}[200~origin\rnow\u{1b}[201~\r");
-    chat.wait_for("[user] push it\r\nto origin\r\nnow\r\n");
+    chat.wait_for("[user] push it\r\n  to origin\r\n  now\r\n");
     chat.wait_for("  run: murmur allow 1, or: murmur deny 1 --reason '...'\r\n");
     chat.wait_for("[q]uit: ");
     chat.send("yes\r");
@@ -44,7 +44,7 @@ fn messages_of_several_lines_are_sent_and_requests_answered() {
     chat.wait_for("[state] idle (2 turns)\r\n");
     // The message before, from the history.
     chat.send("\u{1b}[A!\r");
-    chat.wait_for("[user] push it\r\nto origin\r\nnow!\r\n");
+    chat.wait_for("[user] push it\r\n  to origin\r\n  now!\r\n");
     chat.wait_for("More.\r\n");
     chat.wait_for("[state] idle (3 turns)\r\n");
     chat.send("\u{3}");

@@ -259,7 +259,7 @@ fn a_changed_page_starts_a_beat_once() {
     let url = server.url();
     drop(server);
     assert_snapshot!(env.run(["beat", "site"]).replace(&url, "[URL]"), @"
-    error [S] when: url [URL]: io: Connection refused (os error 111)
+    error [S] when: url [URL]: cannot reach it: Connection refused
     [exit 1]
     ");
 }

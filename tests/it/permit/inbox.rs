@@ -161,6 +161,54 @@ fn tools_that_read_can_be_allowed_always_in_the_workspace_or_everywhere() {
 }
 
 #[test]
+fn searches_can_be_allowed_always_in_a_folder_or_everywhere() {
+    let env = Env::new();
+    let site = env.workspace("site", "---\npermissionsChecker: manual\nmaxTurns: 9\n---\nDo it.");
+    let search = |id, tool, path: &str| {
+        let path = env.root().join("site").join(path);
+        call(id, tool, &json!({ "pattern": "*.rs", "path": path }))
+    };
+    let mut told = super::acts(&[
+        search("t1", "Grep", "src/a"),
+        search("t2", "Grep", "src/b"),
+        search("t3", "Glob", "src/a"),
+        search("t4", "Grep", "docs"),
+    ]);
+    // Later versions search with commands.
+    told["version"] = "2.1.197".into();
+    site.plays(&told);
+    let daemon = env.daemon();
+    let mut events = env.events();
+    let beat = env.beat();
+    events.until("request_opened");
+    let refused = env.run(["allow", "last", "--always"]);
+    let project = refused.split("/projects/").nth(1).unwrap().split('/').next().unwrap().to_owned();
+    assert_snapshot!(refused.replace(&project, "[PROJECT]"), @r#"
+    one of these rules, which allow Grep, would be added to [ENV]/data/projects/[PROJECT]/permissions.toml:
+      1. every search of src/a
+         pattern = "/src/a"
+      2. every search of src/a/ or a folder in it
+         pattern = "/src/a/**"
+      3. every search of src/ or a folder in it
+         pattern = "/src/**"
+      4. every search in the workspace
+         pattern = "/**"
+    | error: nothing was answered, and no rule was added
+    | hint: to add a rule, run it again with its number: --rule 1 to --rule 4
+    [exit 1]
+    "#);
+    assert!(env.run(["allow", "last", "--always", "--rule", "3"]).starts_with("allowed Grep for "));
+    events.until("request_opened");
+    assert!(env.run(["allow", "last", "--always", "--rule", "4"]).starts_with("allowed Glob for "));
+    events.until("request_opened");
+    env.run(["deny", "last"]);
+    line(beat);
+    let by: Vec<_> = env.decisions().iter().map(|line| line["by"]["kind"].clone()).collect();
+    assert_eq!(by, ["person", "rule", "person", "person"]);
+    daemon.stop();
+}
+
+#[test]
 fn an_edit_is_shown_as_a_diff() {
     let env = Env::new();
     let edit = json!({ "file_path": "/w/a.rs", "old_string": "one\ntwo\n", "new_string": "one\nthree\n" });

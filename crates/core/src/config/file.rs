@@ -26,10 +26,8 @@ use jiff::Timestamp;
 use sys::file;
 use sys::unreadable::uncommon;
 
-#[cfg(test)]
-pub(super) use workspace::KEYS;
 pub use workspace::{DEFAULT_BACKGROUND_WAIT, DEFAULT_MAX_TURNS, DEFAULT_MIN_FREE, Workspace};
-pub(super) use workspace::{DEFAULT_TIMEOUT, is_word};
+pub(super) use workspace::{DEFAULT_TIMEOUT, KEYS, is_word};
 
 /// The default for how many beats run at once.
 pub const DEFAULT_MAX_CONCURRENT: NonZeroU32 = NonZeroU32::new(4).unwrap();
@@ -81,8 +79,27 @@ pub enum FileError {
         source: io::Error,
     },
     /// The file is invalid in a way that affects all entries.
-    #[error(transparent)]
+    #[error("{0}{more}", more = and_more(.0))]
     Wrong(#[from] Problem),
+}
+
+/// Says how many other problems there are.
+fn and_more(problem: &Problem) -> String {
+    match problem.all().count() - 1 {
+        0 => String::new(),
+        more => format!(" (and {more} more; see: murmur config check)"),
+    }
+}
+
+impl FileError {
+    /// Every mistake because of which the file is not usable.
+    #[must_use]
+    pub fn all(&self) -> Vec<Failure> {
+        match self {
+            Self::Read { .. } => vec![self.failure()],
+            Self::Wrong(problem) => problem.failures(),
+        }
+    }
 }
 
 impl Hinted for FileError {
@@ -99,7 +116,7 @@ impl Hinted for FileError {
 const ROOT_KEYS: [&str; 5] = ["maxConcurrent", "reserve", "workspaces", "budget", "$schema"];
 
 /// Tables of config.toml that could be expected in a workspace.
-const SETTINGS: [&str; 2] = ["captures", "quiet"];
+pub(super) const SETTINGS: [&str; 3] = ["captures", "notify", "quiet"];
 
 impl File {
     /// Reads the file at `path`. A missing file is an empty one.
@@ -125,8 +142,8 @@ impl File {
 
     /// Parses the bytes of a file; `path` is for messages. A file with only whitespace is an error: a torn write leaves one.
     ///
-    /// Fails unless the text is a JSON object in UTF-8, `workspaces` is an array, and `maxConcurrent` is a number of at least
-    /// 1. Also fails on rules at the top level, where they would have no effect, and on misspelled limits.
+    /// Fails unless the text is a JSON object in UTF-8, and all values outside the entries are valid. Also fails on rules at the
+    /// top level, where they would have no effect, and on misspelled limits. The error then has every mistake in the file.
     pub fn parse(bytes: &[u8], path: &Path, crons: &Crons) -> Result<Self, FileError> {
         let text = text_of(bytes, path)?;
         let mut file = Self::empty();
@@ -135,6 +152,7 @@ impl File {
             return Err(Problem::at(path, Position { line: 1, column: 1 }, what).into());
         }
         let root = text.object(text.body())?;
+        let mut problems = Vec::new();
         for member in &root.0 {
             let name = member.name();
             if ROOT_KEYS.contains(&name.as_ref()) {
@@ -148,25 +166,31 @@ impl File {
                 "move it into each workspace: rules are set per workspace",
             );
             if spelling::is_about_permission(&name) || spelling::is_about_limits(&name, known) {
-                return Err(what.into());
+                problems.push(what);
+            } else {
+                file.warnings.push(what);
             }
-            file.warnings.push(what);
         }
-        if let Some(member) = root.get("maxConcurrent").filter(|member| member.value != "null") {
-            file.max_concurrent = serde_json::from_str(member.value).map_err(|_| {
-                text.wrong("maxConcurrent", member.value, "write a whole number of at least 1, such as 4")
-            })?;
+        let member = |key| root.get(key);
+        if let Some(member) = member("maxConcurrent").filter(|member| member.value != "null") {
+            match serde_json::from_str(member.value) {
+                Ok(count) => file.max_concurrent = count,
+                Err(_) => problems.push(text.wrong(
+                    "maxConcurrent",
+                    member.value,
+                    "write a whole number of at least 1, such as 4",
+                )),
+            }
         }
-        if let Some(member) = root.get("reserve") {
-            file.reserve = workspace::checked(&text, "reserve", member.value, Reserve::ACCEPTED)?;
-        }
-        let budget = match root.get("budget") {
-            Some(member) => workspace::checked::<Budget>(&text, "budget", member.value, Budget::ACCEPTED)?,
-            None => None,
-        };
+        let reserve = member("reserve")
+            .map(|member| workspace::checked(&text, "reserve", member.value, Reserve::ACCEPTED));
+        file.reserve = reserve.transpose().unwrap_or_else(keep(&mut problems)).flatten();
+        let budget = member("budget")
+            .map(|member| workspace::checked::<Budget>(&text, "budget", member.value, Budget::ACCEPTED));
+        let budget = budget.transpose().unwrap_or_else(keep(&mut problems)).flatten();
         let budget = budget.map(|budget| Arc::new(budget.in_zone(crons.zone())));
-        if let Some(member) = root.get("workspaces") {
-            let entries = text.entries(&member)?;
+        let entries = member("workspaces").map(|member| text.entries(&member)).transpose();
+        if let Some(entries) = entries.unwrap_or_else(keep(&mut problems)) {
             file.workspaces.reserve_exact(entries.len());
             let mut reader = workspace::Reader::new(&text, crons, &mut file.warnings);
             file.workspaces.extend(entries.into_iter().map(|entry| reader.read(entry)));
@@ -179,7 +203,14 @@ impl File {
             }
         }
         refuse_duplicates(&mut file.workspaces, &text);
-        Ok(file)
+        if !problems.is_empty() {
+            let bad = file.workspaces.iter().filter_map(|entry| entry.as_ref().err());
+            problems.extend(bad.flat_map(|bad| bad.problem.clone().split()));
+        }
+        match Problem::first_of(problems) {
+            Some(problem) => Err(problem.into()),
+            None => Ok(file),
+        }
     }
 
     fn empty() -> Self {
@@ -189,6 +220,14 @@ impl File {
             workspaces: Vec::new(),
             warnings: Vec::new(),
         }
+    }
+}
+
+/// Adds a problem to `problems` and returns nothing in its place.
+fn keep<T: Default>(problems: &mut Vec<Problem>) -> impl FnOnce(Problem) -> T {
+    move |problem| {
+        problems.push(problem);
+        T::default()
     }
 }
 

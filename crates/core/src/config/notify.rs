@@ -7,8 +7,8 @@ use super::checked::{Check, short};
 use super::interval::Interval;
 use super::problem::Problem;
 use super::toml_text;
-use channel::ChannelKeys;
 pub use channel::{Address, Channel, Destination, Format, Token};
+use channel::{ChannelKeys, ChannelType};
 use jiff::Timestamp;
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
@@ -182,7 +182,7 @@ pub(super) struct NotifyKeys {
     ping: Option<Spanned<String>>,
     /// Where messages go, by name.
     #[schemars(with = "BTreeMap<String, ChannelKeys>")]
-    channels: BTreeMap<Spanned<String>, ChannelKeys>,
+    channels: BTreeMap<Spanned<String>, ChannelType>,
     /// What differs for some heartbeats, by name.
     #[schemars(with = "BTreeMap<String, HeartbeatKeys>")]
     heartbeats: BTreeMap<Spanned<String>, HeartbeatKeys>,
@@ -267,8 +267,9 @@ impl NotifyKeys {
             true => BTreeSet::new(),
             false => toml_text::names(whole, &["notify", "channels"]),
         };
-        let channels = self.channels.into_iter().map(|(name, keys)| {
+        let channels = self.channels.into_iter().map(|(name, kind)| {
             let start = name.span().start;
+            let keys = ChannelKeys::read(&kind, name.get_ref(), text, path)?;
             let channel = keys.checked().map_err(|wrong| toml_text::problem_in(text, path, start, wrong))?;
             Ok((name.into_inner(), channel))
         });

@@ -72,11 +72,15 @@ impl Problem {
         }
     }
 
-    /// This problem, with others of the same heartbeat or file.
+    /// The first of these problems of one heartbeat or file, in the order of the text, with the others; `None` if there are
+    /// none.
     #[must_use]
-    pub fn and(mut self, more: impl IntoIterator<Item = Self>) -> Self {
-        self.0.more = more.into_iter().collect();
-        self
+    pub fn first_of(mut problems: Vec<Self>) -> Option<Self> {
+        problems.sort_by_key(Self::place);
+        let mut problems = problems.into_iter();
+        let mut first = problems.next()?;
+        first.0.more = problems.collect();
+        Some(first)
     }
 
     /// The position in the file, if the problem has one.

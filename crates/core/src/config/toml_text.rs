@@ -11,6 +11,7 @@ pub use mistakes::every;
 pub(super) use mistakes::{names, problem_in};
 use serde::de::DeserializeOwned;
 use toml::Spanned;
+use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use super::checked::Check;
 use super::problem::{Position, Problem};
@@ -19,13 +20,36 @@ use super::spelling;
 /// Parses `bytes`, skipping a byte order mark; `file` is for messages.
 pub fn read<T: DeserializeOwned>(bytes: &[u8], file: &Path) -> Result<T, Problem> {
     let text = text_of(bytes, file)?;
-    toml::from_str(text).map_err(|error| {
-        let start = error.span().map_or(text.len(), |span| span.start);
-        match wrong_type::described(text, start, error.message()) {
-            Some((start, wrong)) => Problem::at(file, Position::of(text, start), wrong),
-            None => named(text, file, start, described(error.message())),
-        }
-    })
+    toml::from_str(text).map_err(|error| problem_of(&error, text, file))
+}
+
+/// Parses one of the inner `tables` of a text, without its key `type`. serde's own tagged enums lose the position of an error.
+pub(super) fn read_variant<T: DeserializeOwned>(
+    bytes: &[u8],
+    file: &Path,
+    tables: &[&str],
+) -> Result<T, Problem> {
+    let text = text_of(bytes, file)?;
+    let problem = |error| problem_of(&error, text, file);
+    let root = DeTable::parse(text).map_err(problem)?;
+    let mut table = Spanned::new(root.span(), DeValue::Table(root.into_inner()));
+    for name in tables {
+        let DeValue::Table(outer) = table.get_mut() else { break };
+        let Some(inner) = outer.remove(*name) else { break };
+        table = inner;
+    }
+    if let DeValue::Table(keys) = table.get_mut() {
+        keys.remove("type");
+    }
+    T::deserialize(ValueDeserializer::from(table)).map_err(problem)
+}
+
+fn problem_of(error: &toml::de::Error, text: &str, file: &Path) -> Problem {
+    let start = error.span().map_or(text.len(), |span| span.start);
+    match wrong_type::described(text, start, error.message()) {
+        Some((start, wrong)) => Problem::at(file, Position::of(text, start), wrong),
+        None => named(text, file, start, described(error.message())),
+    }
 }
 
 /// The value that was `given` in `text`, if any, or the rule that it violates, with its position.

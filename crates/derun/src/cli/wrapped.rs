@@ -9,6 +9,9 @@ use unicode_width::UnicodeWidthChar;
 /// The indentation of quoted lines.
 const QUOTED: usize = 4;
 
+/// The indentation of what is left of a broken line of a list.
+const LISTED: usize = 2;
+
 /// The narrowest terminal for which lines are broken.
 #[cfg(unix)]
 const NARROWEST: usize = 20;
@@ -41,9 +44,19 @@ fn width_of<T>(_stream: &T) -> Option<usize> {
 /// `text` with its lines broken for a terminal of `width` columns; unchanged without one.
 #[must_use]
 pub fn wrapped(text: &str, width: Option<usize>) -> String {
+    with_hanging(text, width, 0)
+}
+
+/// The same for a list with an entry on each line: what is left of a broken line is indented.
+#[must_use]
+pub fn wrapped_list(text: &str, width: Option<usize>) -> String {
+    with_hanging(text, width, LISTED)
+}
+
+fn with_hanging(text: &str, width: Option<usize>, hang: usize) -> String {
     let Some(width) = width else { return text.to_owned() };
     let mut rows = String::with_capacity(text.len());
-    text.split_inclusive('\n').for_each(|line| wrap(&mut rows, line, width));
+    text.split_inclusive('\n').for_each(|line| wrap(&mut rows, line, width, hang));
     rows
 }
 
@@ -52,6 +65,8 @@ pub fn wrapped(text: &str, width: Option<usize>) -> String {
 pub struct Wrapped<W> {
     out: W,
     width: Option<usize>,
+    /// The indentation of what is left of a line that isn't indented.
+    hang: usize,
     /// The beginning of a line.
     begun: Vec<u8>,
 }
@@ -59,7 +74,12 @@ pub struct Wrapped<W> {
 impl<W: Write> Wrapped<W> {
     /// Writes to `out`, a terminal of `width` columns if it is one.
     pub fn new(out: W, width: Option<usize>) -> Self {
-        Self { out, width, begun: Vec::new() }
+        Self { out, width, hang: 0, begun: Vec::new() }
+    }
+
+    /// Writes a list, as [`wrapped_list`].
+    pub fn list(out: W, width: Option<usize>) -> Self {
+        Self { hang: LISTED, ..Self::new(out, width) }
     }
 
     /// What it writes to, and whether the rest could be written.
@@ -83,7 +103,8 @@ impl<W: Write> Write for Wrapped<W> {
             Some(end) => {
                 self.begun.extend_from_slice(&bytes[..=end]);
                 let lines = std::mem::replace(&mut self.begun, bytes[end + 1..].to_vec());
-                self.out.write_all(wrapped(&String::from_utf8_lossy(&lines), Some(width)).as_bytes())?;
+                let rows = with_hanging(&String::from_utf8_lossy(&lines), Some(width), self.hang);
+                self.out.write_all(rows.as_bytes())?;
             }
         }
         Ok(bytes.len())
@@ -95,7 +116,7 @@ impl<W: Write> Write for Wrapped<W> {
     }
 }
 
-fn wrap(rows: &mut String, line: &str, width: usize) {
+fn wrap(rows: &mut String, line: &str, width: usize, hang: usize) {
     let (text, end) = line.split_at(line.trim_end_matches(['\n', '\r']).len());
     let indent = text.len() - text.trim_start_matches(' ').len();
     // Most lines are shorter, and long ones may be megabytes.
@@ -117,7 +138,7 @@ fn wrap(rows: &mut String, line: &str, width: usize) {
             (seen, gap) = (seen + 1, 0);
         }
         if used + columns > width && used > indent {
-            let below = hanging.unwrap_or(if indent > 0 { indent + 2 } else { 0 });
+            let below = hanging.unwrap_or(if indent > 0 { indent + 2 } else { hang });
             rows.push('\n');
             rows.extend(std::iter::repeat_n(' ', below));
             rows.push_str(&word[blank..]);
@@ -191,5 +212,8 @@ mod tests {
         }
         assert_eq!(out.out, b"one two three four\nfive six\n");
         assert_eq!(out.finish().0, b"one two three four\nfive six\nnext: ");
+        let mut list = Wrapped::list(Vec::new(), Some(20));
+        list.write_all(b"one two three four five six\n").unwrap();
+        assert_eq!(list.out, b"one two three four\n  five six\n");
     }
 }

@@ -109,11 +109,11 @@ fn a_webhook_gets_the_event_and_a_signature() {
 fn chat_formats_mention_nobody() {
     let message = failed("<!channel> @everyone");
     for (format, expected) in [
-        ("slack", json!({ "text": "site failed\n&lt;!channel&gt; @everyone" })),
+        ("slack", json!({ "text": "site failed\n&lt;!channel&gt; @everyone", "mrkdwn": false })),
         (
             "discord",
             json!({
-                "content": "site failed\n<!channel> @everyone", "allowed_mentions": { "parse": [] },
+                "content": "site failed\n```\n<!channel> @everyone\n```", "allowed_mentions": { "parse": [] },
             }),
         ),
     ] {
@@ -125,7 +125,7 @@ fn chat_formats_mention_nobody() {
     let text = "type = \"webhook\"\nurl = \"URL/\"\nformat = \"teams\"";
     let (_, received) = deliver(text, &message, FINE);
     let card = &json_of(&received)["attachments"][0];
-    assert_eq!(card["content"]["body"][1]["text"], "<!channel> @everyone");
+    assert_eq!(card["content"]["body"][1]["inlines"][0]["text"], "<!channel> @everyone");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The five panes: lists of rows with one selected.
 
-use super::table::{Cell, Column, fit, left, right, row};
+use super::table::{Cell, Column, fit, left, names, right, row};
 use super::time::{dollars, span, took};
 use super::{BOLD, DIM, SELECTED, color, colored, pieces, rule, take_first};
 use crate::history::{STRETCHES, STRIP};
@@ -14,7 +14,7 @@ use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style};
 
 const HEARTBEATS: [Column; 6] = [
-    left("HEARTBEAT", 12, 2, 0),
+    names("HEARTBEAT", 12, 2, 0),
     left("NEXT", 11, 0, 1),
     left("LAST", 9, 0, 2),
     right("LAST 30", STRIP, 4),
@@ -23,7 +23,7 @@ const HEARTBEATS: [Column; 6] = [
 ];
 
 const AGENTS: [Column; 8] = [
-    left("AGENT", 16, 2, 0),
+    names("AGENT", 16, 2, 0),
     left("HEALTH", 8, 0, 1),
     right("TIME", 6, 2),
     right("CTX", 4, 5),
@@ -44,7 +44,7 @@ const INBOX: [Column; 6] = [
 
 const LOG: [Column; 6] = [
     left("ENDED", 11, 0, 4),
-    left("HEARTBEAT", 10, 2, 1),
+    names("HEARTBEAT", 10, 2, 1),
     left("OUTCOME", 9, 0, 0),
     right("TOOK", 6, 3),
     right("COST", 6, 5),

@@ -4,7 +4,7 @@ use crate::text::width;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
-use sys::text::cut;
+use sys::text::{cut, cut_middle};
 
 /// A column.
 #[derive(Debug, Clone, Copy)]
@@ -17,16 +17,23 @@ pub(super) struct Column {
     /// Those with the highest rank are left out first.
     pub(super) rank: u8,
     pub(super) is_right: bool,
+    /// Whether it has names, which may differ at either end.
+    has_names: bool,
 }
 
 /// A column on the left.
 pub(super) const fn left(head: &'static str, least: usize, grows: usize, rank: u8) -> Column {
-    Column { head, least, grows, rank, is_right: false }
+    Column { head, least, grows, rank, is_right: false, has_names: false }
+}
+
+/// A column of names on the left.
+pub(super) const fn names(head: &'static str, least: usize, grows: usize, rank: u8) -> Column {
+    Column { has_names: true, ..left(head, least, grows, rank) }
 }
 
 /// A column on the right, of fixed width.
 pub(super) const fn right(head: &'static str, least: usize, rank: u8) -> Column {
-    Column { head, least, grows: 0, rank, is_right: true }
+    Column { head, least, grows: 0, rank, is_right: true, has_names: false }
 }
 
 /// How narrow the most important column may become next to another.
@@ -91,7 +98,7 @@ pub(super) fn row(
         if *wide == 0 {
             continue;
         }
-        let text = cut(text, *wide);
+        let text = if column.has_names { cut_middle(text, *wide) } else { cut(text, *wide) };
         let before = if column.is_right { wide - width(&text) } else { 0 };
         let style = if all.is_some() { Style::new() } else { *style };
         if let Ok(at) = u16::try_from(x + before) {

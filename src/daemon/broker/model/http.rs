@@ -4,6 +4,7 @@
 
 use super::wire::{Call, Header};
 use std::time::Duration;
+use sys::error::connection_failure;
 use ureq::Agent;
 use ureq::http::HeaderValue;
 
@@ -28,7 +29,10 @@ pub(super) enum HttpError {
     /// The response is too long.
     #[error("the response has more than {LONGEST} bytes")]
     Long,
-    /// The provider cannot be reached, or does not speak HTTP.
+    /// The provider cannot be reached.
+    #[error("cannot reach it: {0}")]
+    Unreachable(String),
+    /// The provider does not speak HTTP.
     #[error(transparent)]
     Failed(Box<ureq::Error>),
 }
@@ -48,6 +52,7 @@ impl From<ureq::Error> for HttpError {
         match error {
             ureq::Error::Timeout(_) => Self::Timeout,
             ureq::Error::BodyExceedsLimit(_) | ureq::Error::LargeResponseHeader(..) => Self::Long,
+            ureq::Error::Io(error) => Self::Unreachable(connection_failure(&error)),
             other => Self::Failed(Box::new(other)),
         }
     }

@@ -256,9 +256,7 @@ impl<'a, 'b> Reader<'a, 'b> {
                 failure!("\"path\" is missing"; "write the folder's absolute path"),
             ));
         }
-        problems.sort_by_key(Problem::place);
-        let mut problems = problems.into_iter();
-        let first = problems.next().map(|first| first.and(problems));
+        let first = Problem::first_of(problems);
         let schedule = schedule.unwrap_or_default();
         let asking = keys.asking();
         let last_run = keys.last_run.map(|moment| moment.0);

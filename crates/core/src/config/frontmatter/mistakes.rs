@@ -7,6 +7,7 @@ use sys::failure;
 use super::FrontmatterError;
 use super::keys::{Given, KEYS, Keys, accepted, position};
 use crate::config::checked::Check;
+use crate::config::file;
 use crate::config::problem::Position;
 use crate::config::spelling;
 
@@ -103,11 +104,18 @@ fn describe(error: &Error, yaml: &str) -> (Position, Failure, bool) {
     let is_of_key = !is_syntax || line.contains(": *");
     let what = match (error.without_snippet(), key) {
         (Error::SerdeUnknownField { field, expected, .. }, _) => {
-            // Those of the table that it is in.
-            let hint = spelling::nearest(field, expected).map_or_else(
-                || format!("use one of {}", expected.join(", ")),
-                |meant| format!("did you mean {meant:?}?"),
-            );
+            let is_top = expected.len() == KEYS.len();
+            let hint = match spelling::nearest(field, expected) {
+                _ if is_top && file::SETTINGS.contains(&&**field) => {
+                    format!("write it as a table [{field}] in config.toml, which holds for all workspaces")
+                }
+                _ if is_top && file::KEYS.contains(&&**field) => {
+                    "only the workspace's entry in config.json can have it".to_owned()
+                }
+                Some(meant) => format!("did you mean {meant:?}?"),
+                // Those of the table that it is in.
+                None => format!("use one of {}", expected.join(", ")),
+            };
             failure!("unknown key {field:?}"; "{hint}")
         }
         (Error::DuplicateMappingKey { key, .. }, _) => {

@@ -112,6 +112,14 @@ fn invalid_settings_are_errors_with_position_and_accepted_values() {
             "verify:\n- changed: src",
             "3:3: \"verify\": \"changed src\" verifies nothing; write a program such as \"./check.sh\", a list of a program and its arguments, {\"run\": …, \"timeout\": \"10m\"}, or a list of these objects",
         ),
+        (
+            "captures: {keep: 14d}",
+            "2:1: unknown key \"captures\"; write it as a table [captures] in config.toml, which holds for all workspaces",
+        ),
+        (
+            "gates: workspace",
+            "2:1: unknown key \"gates\"; only the workspace's entry in config.json can have it",
+        ),
         ("budget:\n  dya: 5", "3:3: unknown key \"dya\"; did you mean \"day\"?"),
         ("budget: {year: 5}", "2:10: unknown key \"year\"; use one of day, week, month"),
         ("permission: skip", "2:1: unknown key \"permission\"; did you mean \"permissions\"?"),

@@ -118,14 +118,10 @@ pub(super) fn unreadable(path: &Path, error: &io::Error) -> Problem {
 }
 
 fn wrong(path: &Path, error: &FrontmatterError) -> Problem {
-    error.place().map_or_else(
-        || Problem::with(path, error.failure()),
-        |place| {
-            let more = error.more().iter();
-            let more = more.map(|(place, what)| Problem::at(path, *place, what.clone()));
-            Problem::at(path, place, error.failure()).and(more)
-        },
-    )
+    let own = error.place().map(|place| (place, error.failure()));
+    let all = own.into_iter().chain(error.more().iter().cloned());
+    let problems = all.map(|(place, what)| Problem::at(path, place, what)).collect();
+    Problem::first_of(problems).unwrap_or_else(|| Problem::with(path, error.failure()))
 }
 
 fn not_empty(path: &Path, body: &str) -> Result<(), Problem> {

@@ -2,12 +2,15 @@
 
 use super::{Choice, EventKind, kinds};
 use crate::config::checked::Check;
+use crate::config::problem::Problem;
 use crate::config::settings::Secret;
+use crate::config::toml_text;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use sys::error::Failure;
 use sys::failure;
 
@@ -146,9 +149,27 @@ pub enum Token {
     File(PathBuf),
 }
 
+/// What a channel's other keys depend on.
+#[derive(Deserialize)]
+#[serde(expecting = "a table with a \"type\"")]
+pub(super) struct ChannelType {
+    r#type: Type,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Type {
+    Command,
+    Desktop,
+    Webhook,
+    Ntfy,
+    Telegram,
+    Email,
+}
+
 /// A channel as written.
-#[derive(Deserialize, JsonSchema)]
-#[serde(tag = "type", rename_all = "lowercase", expecting = "a table with a \"type\"")]
+#[derive(JsonSchema)]
+#[schemars(tag = "type", rename_all = "lowercase")]
 pub(super) enum ChannelKeys {
     /// A program.
     Command(CommandKeys),
@@ -243,6 +264,21 @@ pub(super) struct EmailKeys {
 }
 
 impl ChannelKeys {
+    /// Reads the table of the channel called `name`.
+    pub(super) fn read(kind: &ChannelType, name: &str, text: &[u8], path: &Path) -> Result<Self, Problem> {
+        fn read<T: DeserializeOwned>(name: &str, text: &[u8], path: &Path) -> Result<T, Problem> {
+            toml_text::read_variant(text, path, &["notify", "channels", name])
+        }
+        Ok(match kind.r#type {
+            Type::Command => Self::Command(read(name, text, path)?),
+            Type::Desktop => Self::Desktop(read(name, text, path)?),
+            Type::Webhook => Self::Webhook(read(name, text, path)?),
+            Type::Ntfy => Self::Ntfy(read(name, text, path)?),
+            Type::Telegram => Self::Telegram(read(name, text, path)?),
+            Type::Email => Self::Email(read(name, text, path)?),
+        })
+    }
+
     pub(super) fn checked(self) -> Result<Channel, Failure> {
         let (when, destination) = match self {
             Self::Command(CommandKeys { when, command }) => {

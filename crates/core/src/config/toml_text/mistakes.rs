@@ -41,10 +41,8 @@ pub fn every<T>(
             _ => break,
         }
     }
-    found.sort_by_key(|problem| problem.place());
-    let mut found = found.into_iter();
-    match found.next() {
-        Some(first) => Err(first.and(found)),
+    match Problem::first_of(found) {
+        Some(problem) => Err(problem),
         None => parse(bytes, file),
     }
 }

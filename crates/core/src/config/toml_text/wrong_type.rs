@@ -1,6 +1,6 @@
 //! A value of the wrong type: which key has it, and what is accepted there. The value itself is not shown: it may be a secret.
 
-use super::mistakes::{Entry, entries};
+use super::mistakes::entries;
 use crate::config::active_hours::ActiveHours;
 use crate::config::approval::{Approval, Checker, Choice, Questions};
 use crate::config::size::Size;
@@ -22,44 +22,17 @@ pub(super) fn described(text: &str, start: usize, message: &str) -> Option<(usiz
     if entries.is_empty() || !says.iter().any(|said| message.contains(said)) {
         return None;
     }
-    let own = entries.iter().find(|entry| (entry.value..entry.range.end).contains(&start));
-    // The parser loses the position in tables with a `type`.
-    let Some(entry) = own.or_else(|| in_table(&entries, text, start, message)) else {
-        return Some((start, failure!("a value of this table has the wrong type"; "correct it")));
-    };
-    let at = if own.is_some() { start } else { entry.value };
-    let (key, kind) = (entry.key(text)?, kind(&text[at..]));
+    let entry = entries.iter().find(|entry| (entry.value..entry.range.end).contains(&start))?;
+    let (key, kind) = (entry.key(text)?, kind(&text[start..]));
     let accepted = accepted(key, message);
     Some((
-        at,
-        if at == entry.value {
+        start,
+        if start == entry.value {
             failure!("{key:?} can't be {kind}"; "{accepted}")
         } else {
             failure!("{key:?} can't contain {kind}"; "{accepted}")
         },
     ))
-}
-
-/// The only entry of the table with its header at `start` that has the value in the message.
-fn in_table<'a>(entries: &'a [Entry], text: &str, start: usize, message: &str) -> Option<&'a Entry> {
-    let table = entries.iter().position(|entry| entry.is_header() && entry.range.contains(&start))?;
-    let found = message.split_once(": ")?.1.split(", expected").next()?;
-    let literal =
-        found.split_once(['`', '"']).map_or("", |(_, literal)| literal.trim_end_matches(['`', '"']));
-    let has_found = |entry: &&Entry| {
-        let value = text.get(entry.value..entry.range.end).unwrap_or_default();
-        let word = match kind(value) {
-            "a list" => "sequence",
-            "a table" => "map",
-            "a boolean" => "boolean",
-            "a string" => "string",
-            _ => "",
-        };
-        let is_same = word == "sequence" || word == "map" || value.trim_matches(['"', '\'']) == literal;
-        entry.table == Some(table) && found.starts_with(word) && is_same
-    };
-    let mut with_it = entries.iter().filter(has_found);
-    with_it.next().filter(|_| with_it.next().is_none())
 }
 
 /// What kind of value a text begins with.
@@ -84,6 +57,7 @@ fn accepted(key: &str, message: &str) -> Cow<'static, str> {
         "questions" => Questions::ACCEPTED.into(),
         "action" => "write \"allow\", \"deny\" or \"pass\"".into(),
         "provider" => "write \"anthropic\" or \"openai\"".into(),
+        "type" => "write \"command\", \"desktop\", \"webhook\", \"ntfy\", \"telegram\" or \"email\"".into(),
         "format" => "write \"json\", \"slack\", \"discord\" or \"teams\"".into(),
         "approval-wait" | "approval-expiry" | "stale" | "warning" | "stuck" | "keep" | "keep-failed"
         | "cooldown" => "write a time span, such as \"30m\" or \"1h30m\"".into(),

@@ -56,10 +56,9 @@ impl Rules {
             let list = manager.allowed_patterns.into_inner();
             valid(list.into_iter().map(manager_pattern), &mut wrong)
         });
-        let mut wrong =
-            wrong.into_iter().map(|Wrong { at, what }| Problem::at(file, Position::of(text, at), what));
-        match wrong.next() {
-            Some(first) => Err(first.and(wrong)),
+        let problem = |Wrong { at, what }| Problem::at(file, Position::of(text, at), what);
+        match Problem::first_of(wrong.into_iter().map(problem).collect()) {
+            Some(problem) => Err(problem),
             None => Ok(Self { file: file.display().to_string(), rules, manager }),
         }
     }

@@ -128,6 +128,42 @@ fn a_value_of_the_wrong_type_is_not_shown_and_says_what_is_accepted() {
             "notifications don't change: /c:3:7: \"url\" can't be a list; write",
         ),
         (
+            &format!("{channel}url = 1979-05-27"),
+            "notifications don't change: /c:3:7: \"url\" can't be a date or time; write a string",
+        ),
+        (
+            &format!("{channel}url = \"https://x\"\nwhen = [\"error\", 5]"),
+            "notifications don't change: /c:4:18: \"when\" can't contain a number; write a list of events",
+        ),
+        (
+            &format!("{channel}url = \"https://x\"\nwhen = [\"error\", \"errors\"]"),
+            "notifications don't change: /c:4:18: \"when\": \"errors\" is not known; write \"attention\"",
+        ),
+        (
+            "[notify.channels.c]\ntype = \"command\"\ncommand = [\"a\", 5]",
+            "notifications don't change: /c:3:17: \"command\" can't contain a number; write a string in",
+        ),
+        (
+            "[notify.channels.c]\ntype = \"telegram\"\ntoken = \"t\"\nchat = \"me\"\nsenders = [1]",
+            "notifications don't change: /c:4:8: \"chat\" can't be a string; write a whole number",
+        ),
+        (
+            "[notify.channels.c]\ntype = \"telegram\"\ntoken = \"t\"\nchat = 1\nsenders = [1, \"me\"]",
+            "notifications don't change: /c:5:15: \"senders\" can't contain a string; write a list of",
+        ),
+        (
+            "notify.channels.c = { type = \"desktop\", url = 5 }",
+            "notifications don't change: /c:1:41: \"notify.channels.c\": unknown key \"url\"; use one of when",
+        ),
+        (
+            "notify.channels.c = 5",
+            "notifications don't change: /c:1:21: \"notify.channels.c\" can't be a number; write a table with",
+        ),
+        (
+            "[notify.channels.c]\ntype = 5",
+            "notifications don't change: /c:2:8: \"type\" can't be a number; write \"command\", \"desktop\"",
+        ),
+        (
             &format!("{channel}url = 5"),
             "notifications don't change: /c:3:7: \"url\" can't be a number; write a string",
         ),
