@@ -93,10 +93,10 @@ fn warnings(dir: &DataDir, heartbeat: &Heartbeat, job: &Job, settings: &Settings
     let mut warnings = Vec::new();
     if heartbeat.unedited {
         let file = plain_line(&heartbeat.file.to_string_lossy());
-        warnings.push(format!("{file} is not edited yet; the daemon won't start it until you edit it"));
+        warnings.push(format!("{file} is not edited yet; the daemon will not start it until you edit it"));
     }
     if !heartbeat.is_enabled() {
-        warnings.push("\"enabled\" is false, so the daemon won't start it".to_owned());
+        warnings.push("\"enabled\" is false, so the daemon will not start it".to_owned());
     }
     let notices = sources::notices(heartbeat, &settings.asking);
     warnings.extend(notices.iter().map(|notice| plain_line(notice)));

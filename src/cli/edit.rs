@@ -50,7 +50,7 @@ pub(super) fn run(args: &Edit, env: &UserEnv) -> anyhow::Result<ExitCode> {
     }
     let id = plain_line(edited.id.as_str());
     if edited.unedited {
-        writeln!(stdout(), "{id} is not edited yet; the daemon won't start it until you edit it")?;
+        writeln!(stdout(), "{id} is not edited yet; the daemon will not start it until you edit it")?;
     } else {
         writeln!(stdout(), "{id}  {}", plain_line(&edited.timing()))?;
     }

@@ -104,7 +104,7 @@ pub(super) fn run(args: &Init, env: &UserEnv) -> anyhow::Result<ExitCode> {
     // A named heartbeat has its own schedule; a workspace's schedule is in config.json.
     let text = if args.name.is_some() { scheduled(&template, &schedule, args) } else { template };
     if create(&file, &text)? {
-        let edit = if is_unedited(&text) { "; edit it, or the daemon won't run it" } else { "" };
+        let edit = if is_unedited(&text) { "; edit it, or the daemon will not run it" } else { "" };
         writeln!(out, "wrote {}{edit}", file.display())?;
         // The user approves it by creating it: agents can't run this command.
         if let Some(name) = &args.name {

@@ -84,7 +84,7 @@ impl Triggers {
         self.folders += places.len();
         if self.folders > MOST_FOLDERS {
             return Some(failure!(
-                "some file changes don't start their heartbeats: the limit of {MOST_FOLDERS} watched folders is reached";
+                "some file changes do not start their heartbeats: the limit of {MOST_FOLDERS} watched folders is reached";
                 "name fewer folders in \"on\""
             ));
         }
@@ -93,7 +93,7 @@ impl Triggers {
             None => Watch::new(places).map(|watch| self.watch = Some(watch)),
         };
         let error = added.err()?;
-        Some(failure!("file changes don't start their heartbeats").because(&error))
+        Some(failure!("file changes do not start their heartbeats").because(&error))
     }
 
     /// Waits until files of heartbeats have changed, and returns which.

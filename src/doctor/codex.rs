@@ -53,7 +53,7 @@ async fn one(program: &Path, path: &OsStr, has_key: bool, limit: Duration) -> Fi
         return check.fail(format!("{shown} --version ended with {status}{why}"), Hint::RUN_AGENT);
     }
     let Some(version) = first_line(&said.stdout) else {
-        return check.fail(format!("{shown} doesn't print its version"), Hint::RUN_AGENT);
+        return check.fail(format!("{shown} does not print its version"), Hint::RUN_AGENT);
     };
     let judged = judge(&format!("{shown} is {version}"), &version);
     if let Err(why) = app_server(program, path, limit).await {
@@ -109,10 +109,10 @@ async fn app_server(program: &Path, path: &OsStr, limit: Duration) -> Result<(),
         Ok(answer) if answer.stdout.split(|byte| *byte == b'\n').any(codex::is_hello) => Ok(()),
         Ok(answer) => {
             let why = first_line(&answer.stderr).or_else(|| first_line(&answer.stdout));
-            Err(format!("doesn't work{}", why.map_or(String::new(), |line| format!(": {line}"))))
+            Err(format!("does not work{}", why.map_or(String::new(), |line| format!(": {line}"))))
         }
         Err(error) if error.kind() == io::ErrorKind::TimedOut => Err("did not answer".to_owned()),
-        Err(error) => Err(format!("doesn't start: {error}")),
+        Err(error) => Err(format!("does not start: {error}")),
     }
 }
 
@@ -174,9 +174,9 @@ mod tests {
                 without,
                 true,
                 Level::Fail,
-                "CODEX is codex-cli 0.170.1, but its app-server doesn't work: unknown command",
+                "CODEX is codex-cli 0.170.1, but its app-server does not work: unknown command",
             ),
-            ("exit 0", false, Level::Fail, "CODEX doesn't print its version"),
+            ("exit 0", false, Level::Fail, "CODEX does not print its version"),
             ("echo no >&2; exit 3", false, Level::Fail, "CODEX --version ended with exit status: 3: no"),
         ] {
             assert_eq!(of(script, has_key, limit).await, (level, found.to_owned()));

@@ -72,7 +72,7 @@ hints! {
     DISCOVER: "run: murmur agent stop AGENT, which cleans up after it",
     SPAWN_AGAIN: "stop them with their version of murmur, then start them again",
     INSTALL_MURMUR: "reinstall murmur",
-    RUN_NO_AGENTS: "don't run agents until you reinstall murmur",
+    RUN_NO_AGENTS: "do not run agents until you reinstall murmur",
 }
 
 impl Hint {

@@ -14,7 +14,7 @@ fn init_creates_a_workspace() {
     let site = env.root().join("my site");
     std::fs::create_dir(&site).unwrap();
     assert_snapshot!(env.murmur(["init"]).at(&site).run(), @"
-    wrote [ENV]/my site/HEARTBEAT.md; edit it, or the daemon won't run it
+    wrote [ENV]/my site/HEARTBEAT.md; edit it, or the daemon will not run it
     registered [ENV]/my site
     [exit 0]
     ");
@@ -138,7 +138,7 @@ fn only_the_last_folder_of_a_path_is_created() {
     let env = Env::new();
     assert_snapshot!(env.run(["init", "new site/", "--template", "tests"]), @"
     created [ENV]/new site
-    wrote [ENV]/new site/HEARTBEAT.md; edit it, or the daemon won't run it
+    wrote [ENV]/new site/HEARTBEAT.md; edit it, or the daemon will not run it
     registered [ENV]/new site
     [exit 0]
     ");
@@ -170,7 +170,7 @@ fn a_named_heartbeat_carries_its_own_schedule() {
     let site = env.workspace("site", "Mine.");
     let cron = ["init", "site", "--name", "nightly", "--cron", "0 3 * * *", "--tz", "Europe/Berlin"];
     assert_snapshot!(env.run(cron.iter().chain(&["--template", "tests"])), @"
-    wrote [ENV]/site/heartbeats/nightly/HEARTBEAT.md; edit it, or the daemon won't run it
+    wrote [ENV]/site/heartbeats/nightly/HEARTBEAT.md; edit it, or the daemon will not run it
     registered [ENV]/site
     [exit 0]
     ");
@@ -207,7 +207,7 @@ fn a_named_heartbeat_carries_its_own_schedule() {
     "#);
     assert_snapshot!(env.run(["beat", "site", "--name", "nightly"]), @"
     ok [S]
-    | warning: [ENV]/site/heartbeats/nightly/HEARTBEAT.md is not edited yet; the daemon won't start it until you edit it
+    | warning: [ENV]/site/heartbeats/nightly/HEARTBEAT.md is not edited yet; the daemon will not start it until you edit it
     [exit 0]
     ");
 }

@@ -122,7 +122,7 @@ fn invalid_settings_are_reported_with_position_cause_and_hint() {
     [exit 1]
     "#);
     assert_snapshot!(said("approval = true"), @r#"
-    | error: [ENV]/data/config/config.toml:1:12: "approval" can't be a boolean
+    | error: [ENV]/data/config/config.toml:1:12: "approval" cannot be a boolean
     | hint: write "wait" or "defer"
     [exit 1]
     "#);

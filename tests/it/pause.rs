@@ -279,7 +279,7 @@ fn a_heartbeat_that_is_not_enabled_starts_only_by_hand() {
     assert_eq!(shown.matches("\n  next      never: \"enabled\" is false\n").count(), 2, "{shown}");
     assert_eq!(ran(&env), ["blog"]);
     let by_hand = env.run(["beat", "front"]);
-    assert!(by_hand.contains("warning: \"enabled\" is false, so the daemon won't start it"), "{by_hand}");
+    assert!(by_hand.contains("warning: \"enabled\" is false, so the daemon will not start it"), "{by_hand}");
     config(true);
     env.wait_for_journal(3);
     assert_eq!(ran(&env), ["blog", "front", "site"]);

@@ -165,7 +165,7 @@ impl Hinted for SendError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InterruptError {
     /// The agent is a beat.
-    #[error("a beat can't be interrupted")]
+    #[error("a beat cannot be interrupted")]
     Beat,
     /// No turn is running.
     #[error("the agent is {0}")]

@@ -126,7 +126,7 @@ fn add_call(text: &mut String, request: &Request, zone: &TimeZone) -> bool {
     }
     line(&format!("Folder: {}", request.cwd));
     if let Some(doubt) = &request.doubt {
-        line(&format!("The guard can't tell what it does: {doubt}"));
+        line(&format!("The guard cannot tell what it does: {doubt}"));
     }
     if let Some(at) = &request.expires_at {
         line(&format!("Expires: {}", with_local_times(at, zone)));
@@ -235,7 +235,7 @@ mod tests {
         git push
 
         Folder: /w
-        The guard can't tell what it does: it runs $X
+        The guard cannot tell what it does: it runs $X
         Expires: 2026-02-03 10:00 UTC
         To answer, run: murmur allow 7ggs733k, or: murmur deny 7ggs733k
         ");
@@ -287,7 +287,7 @@ mod tests {
         + two
 
         Folder: /w
-        The guard can't tell what it does: it runs $X
+        The guard cannot tell what it does: it runs $X
         Expires: 2026-02-03 11:00 CET
         To answer, run: murmur allow 7ggs733k, or: murmur deny 7ggs733k
         ");

@@ -109,7 +109,7 @@ fn check_call(call: &Call, links: Option<LinkReader>) -> Finding {
         return if is_doubt && !tool::is_shell(call) { Finding::Clear } else { found };
     }
     if tool::is_hidden(call) {
-        let why = "the request doesn't say what would be run or written".to_owned();
+        let why = "the request does not say what would be run or written".to_owned();
         return Finding::Doubt { why };
     }
     if let found @ Finding::Doubt { .. } = inspect_request(call) {

@@ -212,7 +212,7 @@ fn typing(buffer: &mut Buffer, area: Rect, model: &Model, prompt: &Prompt) {
         Purpose::Filter | Purpose::Search => "/".to_owned(),
         Purpose::Command => ":".to_owned(),
         Purpose::Confirm(_, question) => format!("{question} y, or any other key: "),
-        Purpose::Yes(_) => "the guard can't tell what this does. Type yes to allow it: ".to_owned(),
+        Purpose::Yes(_) => "the guard cannot tell what this does. Type yes to allow it: ".to_owned(),
         Purpose::Reason(_) => "why not? ".to_owned(),
         Purpose::Answers(id, given) => {
             let questions = model.request(id).map_or(0, |request| request.questions.len());

@@ -79,7 +79,7 @@ Agents
 Inbox
   Enter                 show a problem, with the command to run
   Enter, y, n           show the request. Then, once its end was shown:
-  y                     allow; type yes if the guard can't tell what
+  y                     allow; type yes if the guard cannot tell what
                         the call does
   n                     deny; N: deny with a reason
   a, 1-9                answer a question
@@ -276,7 +276,7 @@ impl Model {
     pub(crate) fn stop_agent(&mut self, index: usize) -> Option<Action> {
         let agent = self.agents.get(index)?;
         if !agent.is_hosted {
-            return self.say("murmur can't stop this agent: it has no host");
+            return self.say("murmur cannot stop this agent: it has no host");
         }
         let question = format!("stop agent {}?", agent.name);
         let action = Action::Stop(Arc::clone(&agent.id));

@@ -55,7 +55,7 @@ fn all_keys_that_the_backend_lacks_are_reported_at_once() {
         "permissions": { "deny": ["Edit"] } });
     env.configure(&json!({ "workspaces": [entry] }).to_string());
     let check = stdout(&env, &["config", "check"]);
-    let said = "permissions.deny needs requests for all calls, mcp needs a choice of MCP servers, and backgroundWait needs \
+    let said = "permissions.deny needs a request for every call, mcp needs a choice of MCP servers, and backgroundWait needs \
                 background tasks, which acp:gemini doesn't have; remove permissions.deny, mcp, and backgroundWait, or \
                 choose another agent";
     assert!(check.contains(said), "{check}");
@@ -67,7 +67,7 @@ fn all_keys_that_the_backend_lacks_are_reported_at_once() {
 fn what_a_backend_lacks_is_said_where_it_is_chosen() {
     let env = Env::new();
     env.agent("codex");
-    let lacks = "note: codex lacks deferred calls, questions to people, a turn limit, cost reporting, background tasks, a \
+    let lacks = "note: codex lacks deferred calls, questions to people, a turn limit, cost reporting, background tasks, and a \
                  choice of MCP servers\n";
     let stderr = |args: &[&str]| String::from_utf8(env.murmur(args).output().stderr).unwrap();
     let site = env.root().join("site");

@@ -22,16 +22,18 @@ fn every_key_that_its_agent_lacks_is_refused_whichever_file_chose_the_agent() {
         ("backgroundWait", json!("1m"), "backgroundWait needs background tasks"),
         ("retry", json!({ "max": 1 }), "retry needs API error codes"),
         ("budget", json!({ "day": "5000 tokens" }), "budget needs token reporting"),
-        ("permissions", json!({ "deny": ["WebFetch"] }), "permissions.deny needs requests for all calls"),
-        ("permissionsChecker", json!("llm"), "permissionsChecker: llm needs requests for all calls"),
-        ("permissionsChecker", json!("manual"), "permissionsChecker: manual needs requests for all calls"),
-        ("permissionsChecker", json!("deny"), "permissionsChecker: deny needs requests for all calls"),
+        ("permissions", json!({ "deny": ["WebFetch"] }), "permissions.deny needs a request for every call"),
+        ("permissionsChecker", json!("llm"), "permissionsChecker: llm needs a request for every call"),
+        ("permissionsChecker", json!("manual"), "permissionsChecker: manual needs a request for every call"),
+        ("permissionsChecker", json!("deny"), "permissionsChecker: deny needs a request for every call"),
     ];
     for (key, value, error) in table {
         for agent in ["codex", "acp:opencode", "acp:gemini"] {
             let has: &[&str] = match agent {
-                "codex" => &["usage limits", "API error codes", "token reporting", "requests for all calls"],
-                "acp:opencode" => &["budget needs cost reporting", "requests for all calls"],
+                "codex" => {
+                    &["usage limits", "API error codes", "token reporting", "a request for every call"]
+                }
+                "acp:opencode" => &["budget needs cost reporting", "a request for every call"],
                 _ => &["API error codes", "token reporting"],
             };
             if has.iter().any(|nouns| error.ends_with(nouns)) {

@@ -76,7 +76,7 @@ fn a_call_that_does_not_say_what_it_does_is_denied_or_asked_about() {
             "unknown(level: 3)",
         ),
     ] {
-        let why = "the request doesn't say what would be run or written";
+        let why = "the request does not say what would be run or written";
         let env = Env::new();
         asking(&env, "off", call, &["allow_once", "reject_once"]);
         let line = ran(&env);
@@ -114,7 +114,7 @@ fn a_call_that_can_only_be_allowed_for_good_is_denied() {
         assert_eq!((&line["outcome"], &line["denials"]), (&json!("attention"), &json!(["Bash"])), "{line}");
         let [[_, first, _], [tool, last, reason]] = &decisions(&env)[..] else { panic!("{line}") };
         assert_eq!([first, tool, last], ["allow", "Bash", "deny"]);
-        assert_eq!(reason, "the agent can't be told to allow this call only (it offers no allow_once)");
+        assert_eq!(reason, "the agent cannot be told to allow this call only (it offers no allow_once)");
         let shown = env.run(["show"]);
         assert!(shown.contains("the backend: the agent can't be told"), "{shown}");
     }
@@ -136,7 +136,7 @@ fn a_call_that_codex_declines_in_its_sandbox_is_denied() {
     assert_eq!((&line["outcome"], &line["denials"]), (&json!("attention"), &json!(["Write"])), "{line}");
     let [first, last] = &decisions(&env)[..] else { panic!("{line}") };
     assert_eq!(first[..2], ["Write", "allow"]);
-    let why = "Codex's sandbox (read-only) doesn't allow it; set sandbox_mode in its config.toml";
+    let why = "Codex's sandbox (read-only) does not allow it; set sandbox_mode in its config.toml";
     assert_eq!(last[..], ["Write", "deny", why]);
     let shown = env.run(["show"]);
     assert!(shown.contains("the backend: Codex's sandbox (read-only)"), "{shown}");
@@ -180,7 +180,7 @@ fn what_codex_asks_a_person_is_denied_without_one() {
             form(&["color"]),
             "mcp__t__elicitation",
             "nobody answered the request for mcp__t__elicitation(Sure?)",
-            "murmur can't fill in the form of the MCP server t",
+            "murmur cannot fill in the form of the MCP server t",
         ),
     ] {
         let (env, line) = beat("codex", &script);

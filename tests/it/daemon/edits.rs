@@ -20,7 +20,7 @@ fn an_added_workspace_runs() {
     env.workspace("blog", "Do it.");
     std::fs::remove_file(env.root().join("blog/HEARTBEAT.md")).unwrap();
     assert_snapshot!(env.run(["init", "blog"]), @"
-    wrote [ENV]/blog/HEARTBEAT.md; edit it, or the daemon won't run it
+    wrote [ENV]/blog/HEARTBEAT.md; edit it, or the daemon will not run it
     registered [ENV]/blog
     [exit 0]
     ");

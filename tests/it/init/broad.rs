@@ -40,7 +40,7 @@ fn the_home_folder_and_its_parents_need_force() {
     // Its subfolders are fine.
     assert!(env.run(["init", "home/site"]).ends_with("[exit 0]"));
     assert_snapshot!(env.run(["init", "home", "--force"]), @"
-    wrote [ENV]/home/HEARTBEAT.md; edit it, or the daemon won't run it
+    wrote [ENV]/home/HEARTBEAT.md; edit it, or the daemon will not run it
     registered [ENV]/home
     [exit 0]
     ");

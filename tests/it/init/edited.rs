@@ -100,7 +100,7 @@ fn a_manual_beat_runs_the_template_with_a_warning() {
     site.plays(&json!({ "fixture": fixture("ok") }));
     assert_snapshot!(env.run(["beat", "site"]), @"
     ok [S]
-    | warning: [ENV]/site/HEARTBEAT.md is not edited yet; the daemon won't start it until you edit it
+    | warning: [ENV]/site/HEARTBEAT.md is not edited yet; the daemon will not start it until you edit it
     [exit 0]
     ");
     assert_eq!(env.journal().len(), 1);

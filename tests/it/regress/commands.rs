@@ -53,7 +53,7 @@ fn a_named_heartbeat_does_not_use_its_workspaces_schedule() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     assert_snapshot!(env.run(["init", "site", "--name", "nightly", "--cron", "0 3 1 1 *", "--tz", "UTC"]), @"
-    wrote [ENV]/site/heartbeats/nightly/HEARTBEAT.md; edit it, or the daemon won't run it
+    wrote [ENV]/site/heartbeats/nightly/HEARTBEAT.md; edit it, or the daemon will not run it
     registered [ENV]/site
     [exit 0]
     ");

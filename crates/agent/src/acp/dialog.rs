@@ -328,12 +328,12 @@ impl Dialog for AcpDialog {
         let why = match decision {
             CallDecision::Deny { .. } => return asked.reject(),
             CallDecision::Allow { input: Some(input) } if *input != request.input => {
-                "the agent can't run the call with another input"
+                "the agent cannot run the call with another input"
             }
             // `allow_always` would also allow later calls.
             CallDecision::Allow { .. } => match asked.select("allow_once") {
                 Some(allowed) => return allowed,
-                None => "the agent can't be told to allow this call only (it offers no allow_once)",
+                None => "the agent cannot be told to allow this call only (it offers no allow_once)",
             },
         };
         let (tool_use_id, reason) = (request.tool_use_id.clone(), why.to_owned());

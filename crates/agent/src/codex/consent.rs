@@ -152,7 +152,7 @@ fn read(method: &str, params: &Value, sandbox: Option<&str>) -> Option<Asked> {
             Some(Asked { refusal: unfillable(params), ..elicitation })
         }
         "item/tool/requestUserInput" => {
-            let reason = "murmur can't pass on Codex's questions".to_owned();
+            let reason = "murmur cannot pass on Codex's questions".to_owned();
             let questions = asked(Form::Error, ASK, shown(params, &["questions"]));
             Some(Asked { refusal: Some((reason, DecidedBy::Nobody)), ..questions })
         }
@@ -170,7 +170,7 @@ fn unfillable(params: &Value) -> Option<(String, DecidedBy)> {
         _ => false,
     };
     let reason =
-        || format!("murmur can't fill in the form of the MCP server {}", text(&params["serverName"]));
+        || format!("murmur cannot fill in the form of the MCP server {}", text(&params["serverName"]));
     (!is_answered).then(|| (reason(), DecidedBy::Nobody))
 }
 

@@ -350,7 +350,7 @@ impl Dialog for CodexDialog {
 
 /// Why a call is declined that would leave `sandbox`.
 pub(super) fn outside(sandbox: &str) -> String {
-    format!("Codex's sandbox ({sandbox}) doesn't allow it; set sandbox_mode in its config.toml")
+    format!("Codex's sandbox ({sandbox}) does not allow it; set sandbox_mode in its config.toml")
 }
 
 /// The MCP call that an item begins.

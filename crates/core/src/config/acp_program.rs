@@ -149,10 +149,13 @@ pub(super) fn checked(
         let AcpKeys { command, args, env, offer } = table.into_inner();
         let wrong = |start, wrong| Err(toml_text::problem_in(bytes, file, start, wrong));
         if format!("acp:{name}").parse::<Backend>().is_err() {
-            return wrong(start, failure!("{name:?} can't name an agent"; "use letters, digits, - and _"));
+            return wrong(start, failure!("{name:?} cannot name an agent"; "use letters, digits, - and _"));
         }
         if let Some(name) = env.keys().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
-            return wrong(start, failure!("\"env\" has {name:?}, which can't name a variable"; "correct it"));
+            return wrong(
+                start,
+                failure!("\"env\" has {name:?}, which cannot name a variable"; "correct it"),
+            );
         }
         let is_built_in = Backend::Acp(Arc::from(name.as_str())).built_in().is_some();
         match &args {

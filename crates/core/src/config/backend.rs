@@ -120,7 +120,7 @@ impl Capability {
     pub fn noun(self) -> &'static str {
         match self {
             Self::Hooks => "hooks",
-            Self::Asks => "requests for all calls",
+            Self::Asks => "a request for every call",
             Self::Defer => "deferred calls",
             Self::Questions => "questions to people",
             Self::MaxTurns => "a turn limit",
@@ -221,9 +221,9 @@ impl Backend {
     #[must_use]
     pub fn lacks(&self) -> String {
         let lacking = Capability::ALL.into_iter().filter(|capability| !self.has(*capability));
-        let mut nouns: Vec<&str> = lacking.map(|capability| self.noun(capability)).collect();
+        let mut nouns: Vec<String> = lacking.map(|capability| self.noun(capability).to_owned()).collect();
         nouns.dedup();
-        nouns.join(", ")
+        lacking::list(&nouns)
     }
 
     /// What `capability` is, for messages about this backend.

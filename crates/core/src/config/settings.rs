@@ -70,7 +70,7 @@ impl WrongTables {
         let tables = [
             (&self.captures, "no capture is removed: "),
             (&self.quiet, "the default times apply: "),
-            (&self.notify, "notifications don't change: "),
+            (&self.notify, "notifications do not change: "),
         ];
         let failures = |(problem, means): (&Option<Problem>, &'static str)| {
             let failures = problem.as_ref().map(Problem::failures).unwrap_or_default();

@@ -184,7 +184,7 @@ mod tests {
                 "count = 01",
                 "/p.toml:1:9: \"count\": not valid TOML: unexpected leading zero; correct it there or just before",
             ),
-            ("count = true", "/p.toml:1:9: \"count\" can't be a boolean; write a whole number"),
+            ("count = true", "/p.toml:1:9: \"count\" cannot be a boolean; write a whole number"),
             ("# ä\n\"ä\" x", "/p.toml:2:5: the key has no value; write \"=\" and a value after it"),
         ] {
             let error = read::<Settings>(text.as_bytes(), Path::new("/p.toml")).unwrap_err();

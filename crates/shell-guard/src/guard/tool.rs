@@ -121,7 +121,7 @@ pub(super) fn is_shell(call: &Call) -> bool {
 /// What a tool is called if the agent names neither it nor its kind.
 const UNKNOWN: &str = "unknown";
 
-/// Whether the request doesn't say what the call would run or write: its tool is not known, or a shell's or a writer's input
+/// Whether the request does not say what the call would run or write: its tool is not known, or a shell's or a writer's input
 /// doesn't show it. Some agents ask about calls without showing them.
 pub(super) fn is_hidden(call: &Call) -> bool {
     match call.tool.as_str() {

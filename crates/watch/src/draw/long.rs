@@ -68,7 +68,7 @@ pub(super) fn request(buffer: &mut Buffer, mut area: Rect, model: &Model, id: &s
         pieces(buffer, take_first(&mut area), &[(request.asker.to_string(), DIM)]);
     }
     if let Some(doubt) = &request.doubt {
-        let text = format!("the guard can't tell what it does: {doubt}");
+        let text = format!("the guard cannot tell what it does: {doubt}");
         for row in wrap(&text, usize::from(area.width)).into_iter().take(2) {
             if area.height > 2 {
                 pieces(buffer, take_first(&mut area), &[(row, color(Color::Red))]);

@@ -114,7 +114,7 @@ fn stopping_asks_first() {
     assert_eq!(act(&mut model, "n"), None);
     assert_eq!(act(&mut model, "sy"), Some(Action::Stop("site-1".into())));
     assert_eq!(act(&mut model, "2aGs"), None);
-    assert!(screen(&model, 80, 24).contains("murmur can't stop this agent"));
+    assert!(screen(&model, 80, 24).contains("murmur cannot stop this agent"));
 }
 
 #[test]

@@ -247,8 +247,8 @@ fn what_an_approval_does_not_answer_is_refused_with_a_reason() {
     let mut dialog = at_work("dangerFullAccess");
     let form = r#"{"id":"q","method":"mcpServer/elicitation/request","params":{"serverName":"t","mode":"form","message":"Color?","requestedSchema":{"type":"object","properties":{"c":{"type":"string"}},"required":["c"]}}}"#;
     for (request, expected) in [
-        (form.to_owned(), "murmur can't fill in the form of the MCP server t"),
-        (form.replace(r#""mode":"form""#, r#""mode":"openai/form""#), "murmur can't fill in the form"),
+        (form.to_owned(), "murmur cannot fill in the form of the MCP server t"),
+        (form.replace(r#""mode":"form""#, r#""mode":"openai/form""#), "murmur cannot fill in the form"),
     ] {
         let (shown, why) = step(&mut dialog, &request);
         assert!(shown.starts_with(r#"mcp__t__elicitation {"message":"Color?""#), "{shown}");

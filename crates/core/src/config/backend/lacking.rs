@@ -89,7 +89,7 @@ pub(in crate::config) fn check(
 }
 
 /// `a`, `a and b`, or `a, b, and c`.
-fn list(words: &[String]) -> String {
+pub(super) fn list(words: &[String]) -> String {
     match words {
         [words @ .., last] if words.len() > 1 => format!("{}, and {last}", words.join(", ")),
         few => few.join(" and "),
@@ -155,7 +155,7 @@ mod tests {
         };
         assert_eq!(
             line(&keys[2..]),
-            "/config.json:3:4: permissions.deny needs requests for all calls, which acp:gemini doesn't have; \
+            "/config.json:3:4: permissions.deny needs a request for every call, which acp:gemini doesn't have; \
              remove permissions.deny, or choose another agent"
         );
         assert_eq!(
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(
             line(&keys),
             "/a/HEARTBEAT.md: mcp needs a choice of MCP servers, maxTurns needs a turn limit, and permissions.deny \
-             needs requests for all calls, which acp:gemini doesn't have; remove mcp, maxTurns, and \
+             needs a request for every call, which acp:gemini doesn't have; remove mcp, maxTurns, and \
              permissions.deny, or choose another agent"
         );
     }

@@ -123,7 +123,7 @@ fn a_wrong_value_is_one_error_with_its_position() {
             "[notify.heartbeats.x]\nchannels = [\"y\"]",
             "2:13: \"channels\": there is no channel \"y\"; add [notify.channels.y]",
         ),
-        ("notify = true", "1:10: \"notify\" can't be a boolean; write a table such as [notify]"),
+        ("notify = true", "1:10: \"notify\" cannot be a boolean; write a table such as [notify]"),
     ] {
         let error = parse(text).unwrap_err();
         assert!(error.starts_with(&format!("/c.toml:{expected}")), "{text}: {error}");

@@ -89,11 +89,11 @@ fn wrong_times_and_notifications_are_problems_that_deny_no_call() {
         ),
         (
             "[notify]\ncoldown = \"1h\"",
-            "notifications don't change: /c/config.toml:2:1: unknown key \"coldown\"; did you mean \"cooldown\"?",
+            "notifications do not change: /c/config.toml:2:1: unknown key \"coldown\"; did you mean \"cooldown\"?",
         ),
         (
             "notify = 1",
-            "notifications don't change: /c/config.toml:1:10: \"notify\" can't be a number; write a table such as [notify]",
+            "notifications do not change: /c/config.toml:1:10: \"notify\" cannot be a number; write a table such as [notify]",
         ),
     ] {
         assert_eq!(problems(text), [expected]);
@@ -115,11 +115,11 @@ fn anything_unknown_is_an_error_with_its_position() {
             "1:1: unknown key \"permission-checker\"; did you mean \"permissions-checker\"?",
         ),
         ("approval = \"later\"", "1:12: \"approval\": \"later\" is not known; write \"wait\" or \"defer\""),
-        ("questions = true", "1:13: \"questions\" can't be a boolean; write \"broker\" or \"deny\""),
+        ("questions = true", "1:13: \"questions\" cannot be a boolean; write \"broker\" or \"deny\""),
         ("approval-wait = \"0s\"", "1:17: \"approval-wait\": \"0s\" is too short; write at least \"1s\""),
         (
             "approval-wait = 5",
-            "1:17: \"approval-wait\" can't be a number; write a time span, such as \"30m\"",
+            "1:17: \"approval-wait\" cannot be a number; write a time span, such as \"30m\"",
         ),
         ("[llm_auth]\nprovider = \"other\"\nmodel = \"x\"", "2:12: \"provider\": \"other\" is not known"),
         ("[llm_auth]\nprovider = \"openai\"", "1:1: \"model\" is missing"),
@@ -187,11 +187,11 @@ fn a_wrong_table_of_a_program_is_one_error_with_its_position() {
         ),
         (
             "[acp.\"my agent\"]\ncommand = \"x\"",
-            "1:1: \"my agent\" can't name an agent; use letters, digits, - and _".to_owned(),
+            "1:1: \"my agent\" cannot name an agent; use letters, digits, - and _".to_owned(),
         ),
         (
             "[acp.goose]\nenv = { \"A=B\" = \"1\" }",
-            "2:7: \"env\" has \"A=B\", which can't name a variable; correct it".to_owned(),
+            "2:7: \"env\" has \"A=B\", which cannot name a variable; correct it".to_owned(),
         ),
         ("[acp.mine]\ncommand = \" \"", format!("2:11: \"command\" is empty; {PROGRAM}")),
         (
@@ -213,7 +213,7 @@ fn a_wrong_table_of_a_program_is_one_error_with_its_position() {
         ),
         (
             "acp.opencode = 1",
-            "1:16: \"acp.opencode\" can't be a number; write a table such as [acp.NAME]".to_owned(),
+            "1:16: \"acp.opencode\" cannot be a number; write a table such as [acp.NAME]".to_owned(),
         ),
     ] {
         assert_eq!(parse(text).unwrap_err(), format!("/c/config.toml:{expected}"), "{text}");
@@ -228,7 +228,7 @@ fn wrong_captures_are_one_problem_and_keep_all_captures() {
         ("[captures]\nkeep = \"2GiB\"", format!("2:8: \"keep\": \"2GiB\" is not an interval; {SPAN}")),
         ("[captures]\nmax = \"2GB\"", format!("2:7: \"max\": \"2GB\" is not a size; {SIZE}")),
         ("[captures]\nmax = \"0B\"", "2:7: \"max\": \"0B\" is too small; write at least \"1MiB\"".to_owned()),
-        ("[captures]\nmax = 2", format!("2:7: \"max\" can't be a number; {SIZE}")),
+        ("[captures]\nmax = 2", format!("2:7: \"max\" cannot be a number; {SIZE}")),
         (
             "[captures]\nkeepFailed = \"1d\"",
             "2:1: unknown key \"keepFailed\"; did you mean \"keep-failed\"?".to_owned(),
@@ -240,7 +240,7 @@ fn wrong_captures_are_one_problem_and_keep_all_captures() {
         ("[captures]\nmax-per-run = \"5\"", format!("2:15: \"max-per-run\": \"5\" is not a size; {SIZE}")),
         (
             "captures = true",
-            "1:12: \"captures\" can't be a boolean; write a table such as [captures]".to_owned(),
+            "1:12: \"captures\" cannot be a boolean; write a table such as [captures]".to_owned(),
         ),
     ] {
         let settings = parse(&format!("{text}\n[quiet]\nstuck = \"1h\"")).unwrap();

@@ -28,9 +28,9 @@ pub(super) fn described(text: &str, start: usize, message: &str) -> Option<(usiz
     Some((
         start,
         if start == entry.value {
-            failure!("{key:?} can't be {kind}"; "{accepted}")
+            failure!("{key:?} cannot be {kind}"; "{accepted}")
         } else {
-            failure!("{key:?} can't contain {kind}"; "{accepted}")
+            failure!("{key:?} cannot contain {kind}"; "{accepted}")
         },
     ))
 }

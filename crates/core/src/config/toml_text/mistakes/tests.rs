@@ -57,21 +57,21 @@ channels = [\"phone\", \"fone\"]
         said,
         [
             "/c:1:23: \"permissions-checker\": \"of\" is not known",
-            "/c:2:17: \"approval-wait\" can't be a number",
+            "/c:2:17: \"approval-wait\" cannot be a number",
             "/c:3:1: unknown key \"aproval\"",
             "/c:13:12: \"provider\": \"other\" is not known",
             "/c:17:11: both \"api-key\" and \"api-key-file\" are given",
             "/c:21:11: \"command\" \"a b\" is neither a name nor an absolute path",
             "/c:22:9: \"offer\" has \"net\", which is not known",
-            "/c:23:7: \"env\" has \"A=B\", which can't name a variable",
+            "/c:23:7: \"env\" has \"A=B\", which cannot name a variable",
             "no capture is removed: /c:5:17: \"captures.keep\": \"2 years\" is not an interval",
             "no capture is removed: /c:6:16: \"captures.max\": \"5GB\" is not a size",
             "the default times apply: /c:9:9: \"stale\": \"0s\" is too short",
             "the default times apply: /c:10:1: unknown key \"stuk\"",
-            "notifications don't change: /c:28:5: \"when\": \"errors\" is not known",
-            "notifications don't change: /c:30:12: \"cooldown\": \"ten\" is not an interval",
-            "notifications don't change: /c:34:9: \"topic\" is not the name of a topic",
-            "notifications don't change: /c:37:22: \"channels\": there is no channel \"fone\"",
+            "notifications do not change: /c:28:5: \"when\": \"errors\" is not known",
+            "notifications do not change: /c:30:12: \"cooldown\": \"ten\" is not an interval",
+            "notifications do not change: /c:34:9: \"topic\" is not the name of a topic",
+            "notifications do not change: /c:37:22: \"channels\": there is no channel \"fone\"",
         ]
     );
 }
@@ -82,10 +82,10 @@ fn what_follows_from_a_mistake_is_none() {
         ("[llm_auth]\nprovidr = \"openai\"\nmodel = \"x\"", "/c:2:1: unknown key \"providr\"; did you mean"),
         (
             "[acp.mine]\ncommand = 5\nargs = [\"a\"]",
-            "/c:2:11: \"command\" can't be a number; write a string in quotes",
+            "/c:2:11: \"command\" cannot be a number; write a string in quotes",
         ),
         ("[quiet]\nstale = \"x\"\nwarning = \"1m\"", "the default times apply: /c:2:9: \"stale\":"),
-        ("[notify.channels.x]\ntopic = \"y\"", "notifications don't change: /c:1:1: \"type\" is missing"),
+        ("[notify.channels.x]\ntopic = \"y\"", "notifications do not change: /c:1:1: \"type\" is missing"),
         ("approval = \"wait", "/c:1:17: the string is not closed; write \" at its end"),
         ("\u{feff}approval = \"ä\" # ä", "/c:1:12: \"approval\": \"ä\" is not known"),
     ] {
@@ -100,72 +100,72 @@ fn a_value_of_the_wrong_type_is_not_shown_and_says_what_is_accepted() {
     for (text, expected) in [
         (
             "[providers.openai]\napi-key = [\"sk-x\"]",
-            "/c:2:11: \"api-key\" can't be a list; write a string in quotes",
+            "/c:2:11: \"api-key\" cannot be a list; write a string in quotes",
         ),
-        ("questions = [\"deny\"]", "/c:1:13: \"questions\" can't be a list; write \"broker\" or \"deny\""),
+        ("questions = [\"deny\"]", "/c:1:13: \"questions\" cannot be a list; write \"broker\" or \"deny\""),
         (
             "[llm_auth]\nprovider = 5\nmodel = \"m\"",
-            "/c:2:12: \"provider\" can't be a number; write \"anthropic\" or",
+            "/c:2:12: \"provider\" cannot be a number; write \"anthropic\" or",
         ),
         (
             "[acp.c]\ncommand = \"c\"\nargs = [\"a\", 5]",
-            "/c:3:14: \"args\" can't contain a number; write a string in",
+            "/c:3:14: \"args\" cannot contain a number; write a string in",
         ),
         (
             "[captures]\nmax = 1979-05-27",
-            "no capture is removed: /c:2:7: \"max\" can't be a date or time; write a whole",
+            "no capture is removed: /c:2:7: \"max\" cannot be a date or time; write a whole",
         ),
         (
             "[quiet]\nstale = 99999999999999999999",
-            "the default times apply: /c:2:9: \"stale\" can't be a number; write a time",
+            "the default times apply: /c:2:9: \"stale\" cannot be a number; write a time",
         ),
         (
             "[notify]\nquiet-hours = 22",
-            "notifications don't change: /c:2:15: \"quiet-hours\" can't be a number; write days,",
+            "notifications do not change: /c:2:15: \"quiet-hours\" cannot be a number; write days,",
         ),
         (
             &format!("{channel}url = [\"https://x/secret\"]"),
-            "notifications don't change: /c:3:7: \"url\" can't be a list; write",
+            "notifications do not change: /c:3:7: \"url\" cannot be a list; write",
         ),
         (
             &format!("{channel}url = 1979-05-27"),
-            "notifications don't change: /c:3:7: \"url\" can't be a date or time; write a string",
+            "notifications do not change: /c:3:7: \"url\" cannot be a date or time; write a string",
         ),
         (
             &format!("{channel}url = \"https://x\"\nwhen = [\"error\", 5]"),
-            "notifications don't change: /c:4:18: \"when\" can't contain a number; write a list of events",
+            "notifications do not change: /c:4:18: \"when\" cannot contain a number; write a list of events",
         ),
         (
             &format!("{channel}url = \"https://x\"\nwhen = [\"error\", \"errors\"]"),
-            "notifications don't change: /c:4:18: \"when\": \"errors\" is not known; write \"attention\"",
+            "notifications do not change: /c:4:18: \"when\": \"errors\" is not known; write \"attention\"",
         ),
         (
             "[notify.channels.c]\ntype = \"command\"\ncommand = [\"a\", 5]",
-            "notifications don't change: /c:3:17: \"command\" can't contain a number; write a string in",
+            "notifications do not change: /c:3:17: \"command\" cannot contain a number; write a string in",
         ),
         (
             "[notify.channels.c]\ntype = \"telegram\"\ntoken = \"t\"\nchat = \"me\"\nsenders = [1]",
-            "notifications don't change: /c:4:8: \"chat\" can't be a string; write a whole number",
+            "notifications do not change: /c:4:8: \"chat\" cannot be a string; write a whole number",
         ),
         (
             "[notify.channels.c]\ntype = \"telegram\"\ntoken = \"t\"\nchat = 1\nsenders = [1, \"me\"]",
-            "notifications don't change: /c:5:15: \"senders\" can't contain a string; write a list of",
+            "notifications do not change: /c:5:15: \"senders\" cannot contain a string; write a list of",
         ),
         (
             "notify.channels.c = { type = \"desktop\", url = 5 }",
-            "notifications don't change: /c:1:41: \"notify.channels.c\": unknown key \"url\"; use one of when",
+            "notifications do not change: /c:1:41: \"notify.channels.c\": unknown key \"url\"; use one of when",
         ),
         (
             "notify.channels.c = 5",
-            "notifications don't change: /c:1:21: \"notify.channels.c\" can't be a number; write a table with",
+            "notifications do not change: /c:1:21: \"notify.channels.c\" cannot be a number; write a table with",
         ),
         (
             "[notify.channels.c]\ntype = 5",
-            "notifications don't change: /c:2:8: \"type\" can't be a number; write \"command\", \"desktop\"",
+            "notifications do not change: /c:2:8: \"type\" cannot be a number; write \"command\", \"desktop\"",
         ),
         (
             &format!("{channel}url = 5"),
-            "notifications don't change: /c:3:7: \"url\" can't be a number; write a string",
+            "notifications do not change: /c:3:7: \"url\" cannot be a number; write a string",
         ),
     ] {
         let said = lines(text);
