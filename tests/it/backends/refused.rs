@@ -11,7 +11,8 @@ const COMMAND: &str = r#"{"toolCallId":"c1","kind":"execute","rawInput":{"comman
 
 /// A workspace whose agent asks about `call`, with options of these kinds; `checker` decides on calls of all agents.
 fn asking(env: &Env, checker: &str, call: &str, options: &[&str]) {
-    let site = env.workspace("site", "Do it.");
+    // It isn't in config.json, so that no daemon starts it.
+    env.workspace("site", "Do it.");
     let options: Vec<Value> =
         options.iter().map(|kind| json!({ "optionId": kind, "kind": kind, "name": kind })).collect();
     let options = Value::from(options);
@@ -48,10 +49,9 @@ done
     std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
     let folder = env.data().join("config");
     std::fs::create_dir_all(&folder).unwrap();
-    let settings = format!("permissions-checker = {checker:?}\n[acp.odd]\ncommand = {program:?}\n");
+    let settings =
+        format!("agent = \"acp:odd\"\npermissions-checker = {checker:?}\n[acp.odd]\ncommand = {program:?}\n");
     std::fs::write(folder.join("config.toml"), settings).unwrap();
-    let entry = json!({ "path": site.0, "interval": "30m", "agent": "acp:odd" });
-    env.configure(&json!({ "workspaces": [entry] }).to_string());
 }
 
 /// The option that was chosen, or `cancelled`.
@@ -116,7 +116,7 @@ fn a_call_that_can_only_be_allowed_for_good_is_denied() {
         assert_eq!([first, tool, last], ["allow", "Bash", "deny"]);
         assert_eq!(reason, "the agent cannot be told to allow this call only (it offers no allow_once)");
         let shown = env.run(["show"]);
-        assert!(shown.contains("the backend: the agent can't be told"), "{shown}");
+        assert!(shown.contains("the backend: the agent cannot be told"), "{shown}");
     }
 }
 
