@@ -62,7 +62,16 @@ fn of_run(args: &ShowBeat, run: &Run, dir: &DataDir) -> anyhow::Result<ExitCode>
             failure!("{flag} needs a capture"; "add --raw to print the bytes that the agent wrote")
         );
     }
-    let session = open(run)?;
+    let session = match open(run) {
+        // What the journal has can be shown.
+        Err(error) if !args.json => {
+            let mut out = Wrapped::new(derun::cli::stdout::stdout(), output_width());
+            Lines { style: Style::of_stdout(), is_full: args.full }.header(&mut out, run, dir)?;
+            out.flush()?;
+            return Err(error);
+        }
+        opened => opened?,
+    };
     let mut denials = Denials::new(dir, run);
     if !args.follow {
         runtime()?.block_on(denials.look_for_waiting(dir, run));

@@ -183,6 +183,27 @@ fn any_beginning_of_an_id_is_enough_or_lists_the_beats_that_have_it() {
 }
 
 #[test]
+fn a_damaged_capture_is_reported_below_what_the_journal_has() {
+    let env = Env::new();
+    env.workspace("site", "Do it.");
+    env.run(["beat", "site"]);
+    let capture = env.journal()[0]["capture"].as_str().unwrap().to_owned();
+    let sessions = env.home().join(".local/state/derun/sessions");
+    std::fs::write(sessions.join(format!("{capture}.zst")), "not zstd").unwrap();
+    assert_snapshot!(shown(&env, &[]).replace(&capture, "[CAPTURE]"), @"
+    site  [ENV]/site
+      beat     [BEAT]
+      started  [TIME], took [S]
+      outcome  ok
+      cost     $0.0004, 1 turn, tokens: 10 input, 20 output
+      model    claude-opus-5-5
+      ended    exit code 0
+    | error: session [CAPTURE]: meta.json: the pack is damaged
+    [exit 1]
+    ");
+}
+
+#[test]
 fn the_capture_of_a_beat_is_shown_as_the_beat_unless_its_bytes_are_wanted() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");

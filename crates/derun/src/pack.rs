@@ -251,10 +251,19 @@ fn read_folder(folder: &Folder, session: Option<&SessionId>, left: &mut u64) -> 
 
 /// Reads the session `id` from its pack in `sessions`.
 pub(crate) fn unpack(sessions: &Folder, id: &SessionId) -> io::Result<Unpacked> {
-    let decoder = zstd::stream::read::Decoder::new(sessions.open_file(&name(id))?)?;
+    let file = sessions.open_file(&name(id))?;
+    // zstd's own words mean nothing to a user.
+    unpack_file(file, id).map_err(|error| if error.raw_os_error().is_some() { error } else { damaged() })
+}
+
+fn damaged() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "the pack is damaged")
+}
+
+fn unpack_file(file: File, id: &SessionId) -> io::Result<Unpacked> {
+    let decoder = zstd::stream::read::Decoder::new(file)?;
     // Each file has a line of its own.
     let mut pack = BufReader::with_capacity(BLOCK, decoder.take(2 * MAX));
-    let torn = || io::Error::new(io::ErrorKind::InvalidData, "the pack is damaged");
     let mut files = Vec::new();
     loop {
         let mut line = Vec::new();
@@ -262,7 +271,7 @@ pub(crate) fn unpack(sessions: &Folder, id: &SessionId) -> io::Result<Unpacked> 
             return Ok(Unpacked(files));
         }
         if line.last() != Some(&b'\n') {
-            return Err(torn());
+            return Err(damaged());
         }
         let header: Header = serde_json::from_slice(&line)?;
         let copied = if header.session.as_ref().is_none_or(|session| session == id) {
@@ -274,7 +283,7 @@ pub(crate) fn unpack(sessions: &Folder, id: &SessionId) -> io::Result<Unpacked> 
             copy(&mut pack, header.size, &mut io::sink())?
         };
         if !copied {
-            return Err(torn());
+            return Err(damaged());
         }
     }
 }

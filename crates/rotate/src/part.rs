@@ -199,8 +199,10 @@ fn decompress(mut file: File, bytes: &mut Vec<u8>) -> io::Result<()> {
         }
         bytes.clear();
     }
+    // zstd's own words mean nothing to a user.
+    let corrupt = |_| io::Error::new(io::ErrorKind::InvalidData, "it is damaged");
     let decoder = zstd::stream::read::Decoder::with_buffer(&packed[..])?;
-    if decoder.take(MAX + 1).read_to_end(bytes)? as u64 > MAX {
+    if decoder.take(MAX + 1).read_to_end(bytes).map_err(corrupt)? as u64 > MAX {
         return Err(io::Error::other("it is too large"));
     }
     Ok(())
