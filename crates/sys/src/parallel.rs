@@ -7,6 +7,10 @@ const LEAST: usize = 256;
 
 /// Calls `work` with parts that together are all elements: one part for each core, or fewer if there are few elements.
 pub fn in_parts<T: Send>(elements: &mut [T], work: impl Fn(&mut [T]) + Sync) {
+    // Counting the cores takes 20 system calls.
+    if elements.len() <= LEAST {
+        return work(elements);
+    }
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let mut parts = elements.chunks_mut(elements.len().div_ceil(cores).max(LEAST));
     let own = parts.next();
