@@ -15,26 +15,28 @@
 //! Comments name the specification that a behavior comes from, such as "spec 3"; the specifications are not in this
 //! repository.
 //!
-//! Sixteen crates come first: no crate uses a module. Seven don't depend on murmur:
+//! The sixteen crates come first; none uses a module of this one. Seven are not about murmur:
 //!
-//! - `sys` (crates/sys): the operating system, and `sys::error`, the one error type; only it has unsafe code and reads the clock
+//! - `sys` (crates/sys): the operating system, with all unsafe code and clock reads; and `sys::error`, the one error type
 //! - `rotate` (crates/rotate): append-only files that processes share, rotated by size into dated zstd files
 //! - `secrets` (crates/secrets): finds and masks secrets in text
 //! - `shell_guard` (crates/shell-guard): reads shell commands and refuses catastrophic ones
 //! - `watch` (crates/watch): pure: the live view on a terminal: rows and keys in, frames and actions out
-//! - `derun` (crates/derun): runs any command as if directly on the terminal and records its output; an MCP server for the recordings
+//! - `derun` (crates/derun): runs any command as if directly on the terminal and records its output; an MCP server for
+//!   the recordings
 //! - `fake_claude` (fake-claude): records and replays runs of agents; its programs stand in for Claude Code in tests
 //!
 //! Nine are murmur's lower layers; each uses only the crates listed above it:
 //!
-//! - `murmur_core` (crates/core): ids and names; configuration; schedules; permissions; `permit::deny_list` builds the deny list for
-//!   Claude Code, `usage_limit` turns a reached limit into a hold, and `failures` decides on retries
+//! - `murmur_core` (crates/core): ids and names; configuration; schedules; permissions; `permit::deny_list` builds the
+//!   deny list for Claude Code, `usage_limit` turns a reached limit into a hold, and `failures` decides on retries
 //! - `murmur_agent` (crates/agent): prompt, invocation, rule files, events, the stream parser, transcripts for people
 //! - `murmur_rpc` (crates/rpc): JSON lines on a Unix socket: requests, responses, and a feed of numbered events
 //! - `murmur_store` (crates/store): files in the data folder: the journal, the last action of each agent, limits.json
-//! - `murmur_host` (crates/host): the process that owns one agent: lifecycle, events and their `replay`, socket, and `cleanup` of
-//!   dead hosts
-//! - `murmur_gate` (crates/gate): runs what decides whether a beat starts its agent (`when`) and whether its success counts (`verify`)
+//! - `murmur_host` (crates/host): the process that owns one agent: lifecycle, events and their `replay`, socket, and
+//!   `cleanup` of dead hosts
+//! - `murmur_gate` (crates/gate): runs what decides whether a beat starts its agent (`when`) and whether its success
+//!   counts (`verify`)
 //! - `murmur_hook` (crates/hook): answers Claude Code's hooks: applies `permit`, asks the daemon, and fails closed
 //! - `notify` (crates/notify): decides what to report, delivers it through channels, and checks answers
 //! - `murmur_claude_files` (crates/claude-files): hooks in Claude Code's settings, and what a repository's files would run
@@ -42,7 +44,7 @@
 //! Each module uses only those above it; `tests/it/layers.rs` checks it against this list.
 //!
 //! - `agents`: all agents, from hosts, pulses and Claude Code's own session files
-//! - `outcome`: pure: how a run ended and its results → ok, attention, error or limited; and who else reports attention
+//! - `outcome`: pure: how a run ended and its results → ok, attention, error, limited or skipped; and alerts without a beat
 //! - `beat`: one beat from prompt to journal line
 //! - `daemon`: the event loop around a pure state, the broker, the socket, the single instance
 //! - `notifier`: the process that sends notifications and accepts answers to requests

@@ -33,10 +33,10 @@ pub(super) struct Init {
     /// Time zone of --cron, such as Europe/Berlin
     #[arg(long, requires = "cron")]
     pub(super) tz: Option<String>,
-    /// Backend: claude, codex or acp:NAME [default: that of config.toml, else claude]
+    /// Backend: claude, codex or acp:NAME [default: from config.toml, else claude]
     #[arg(long, value_name = "BACKEND", conflicts_with = "name")]
     pub(super) agent: Option<Backend>,
-    /// Template to start from, or the path of one [default: default]
+    /// Template to start from, or a path to one [default: default]
     #[arg(long, value_parser = Templates)]
     pub(super) template: Option<String>,
     /// Allow your home folder, a folder above it, or a system folder
@@ -82,7 +82,7 @@ pub(super) struct Add {
     /// Time zone of --cron, such as Europe/Berlin
     #[arg(long, requires = "cron")]
     pub(super) tz: Option<String>,
-    /// Backend: claude, codex or acp:NAME [default: that of config.toml, else claude]
+    /// Backend: claude, codex or acp:NAME [default: from config.toml, else claude]
     #[arg(long, value_name = "BACKEND")]
     pub(super) agent: Option<Backend>,
     /// Allow your home folder, a folder above it, or a system folder
@@ -138,7 +138,7 @@ pub(super) struct Set {
     /// Maximum number of model replies in a beat
     #[arg(long, value_name = "N")]
     pub(super) max_turns: Option<NonZeroU32>,
-    /// Time that a beat may take
+    /// Time limit for a beat
     #[arg(long, value_name = "DURATION")]
     pub(super) timeout: Option<String>,
     /// Backend: claude, codex or acp:NAME (murmur doctor shows what it lacks)

@@ -73,7 +73,7 @@ pub(crate) struct HostSpawn {
     /// Folder to work in
     #[arg(long, value_name = "PATH", default_value = ".", value_hint = ValueHint::DirPath)]
     pub(crate) worktree: PathBuf,
-    /// Backend of the agent: claude, codex or acp:NAME [default: that of config.toml, else claude]
+    /// Backend of the agent: claude, codex or acp:NAME [default: from config.toml, else claude]
     #[arg(long, value_name = "BACKEND")]
     pub(crate) backend: Option<Backend>,
     /// Session ID of the conversation to resume

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 WHEN is a time span (2h), a time (14:30, noon, now), a day (today, yesterday, monday, 2026-11-22) or \
-'last week'. With a day or 'last week', --until includes all of it.
+'last week'. --until includes the whole day or week.
 
 Examples:
   murmur log -n 5                          show the last five beats

@@ -31,8 +31,8 @@ pub(super) struct Pause {
 /// Resume paused heartbeats
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-A heartbeat that came due while it was paused runs once, unless its catchUp key is `skip` or a time span \
-that has passed. If repeated failures slowed a heartbeat down, it returns to its schedule.
+A heartbeat that came due while it was paused runs once, unless its catchUp key is `skip` or \
+shorter than the delay. If repeated failures slowed a heartbeat down, it returns to its schedule.
 
 Examples:
   murmur resume              resume the heartbeats of this folder

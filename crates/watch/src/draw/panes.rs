@@ -70,7 +70,7 @@ pub(super) fn pane(buffer: &mut Buffer, mut area: Rect, model: &Model, pane: Pan
     let hidden = model.hidden(pane);
     let all = model.count(pane) - hidden;
     let count = if rows.len() == all { all.to_string() } else { format!("{} of {all}", rows.len()) };
-    let count = if hidden == 0 { count } else { format!("{count}, {hidden} exited hidden") };
+    let count = if hidden == 0 { count } else { format!("{count} + {hidden} exited") };
     let filter =
         if list.filter.is_empty() { String::new() } else { format!("  /{}", crate::Text::new(&list.filter)) };
     let title = format!("{} ({count}){filter} ", pane.word());
