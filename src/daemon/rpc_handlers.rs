@@ -170,7 +170,8 @@ impl RpcHandlers {
                 ))
             }
             other if other.starts_with(agents::PREFIX) => {
-                agents::answer(&self.dir, self.path.get().map(OsString::as_os_str), request).await
+                let path = self.path.get().map(OsString::as_os_str);
+                agents::answer(&self.dir, self.models.settings(), path, request).await
             }
             other => Err(unknown(other, &MESSAGE_TYPES)),
         }
