@@ -132,6 +132,9 @@ pub struct Daemon {
     /// Whether it is stopping.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopping: bool,
+    /// Why some file changes don't start their heartbeats. Also one of `problems`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unwatched: Option<String>,
 }
 
 /// One heartbeat.
