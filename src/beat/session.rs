@@ -5,6 +5,7 @@ use crate::outcome::Required;
 use crate::outcome::retryable::FailedCall;
 use crate::outcome::servers::Servers;
 use murmur_agent::event::{ApiError, Event, Tokens};
+use murmur_agent::message_tokens::MessageTokens;
 use murmur_host::process::{Run, RunEnd};
 use murmur_store::journal::entry::JournalEntry;
 use murmur_store::limits::Reports;
@@ -19,6 +20,8 @@ pub(super) struct Session {
     usage: Option<Tokens>,
     /// The total as the agent reports it, subagents included.
     total_usage: Option<Tokens>,
+    /// The tokens of messages that no result covers yet, without subagents.
+    messages: MessageTokens,
     api_error_status: Option<u64>,
     /// The last call of the API, if it failed and was repeated, or got no answer.
     retried: Option<FailedCall>,
@@ -39,6 +42,7 @@ impl Session {
                 self.servers.add(mcp_servers);
             }
             Event::Usage(usage) => self.add(*usage),
+            Event::MessageTokens { message, tokens } => self.messages.report(message, *tokens),
             Event::Retry { status, .. } => self.retried = Some(FailedCall(*status)),
             // The model has answered.
             Event::ToolUse { .. } => self.retried = None,
@@ -53,6 +57,9 @@ impl Session {
                 self.api_error_status = result.api_error_status.or(self.api_error_status);
                 if let Some(usage) = result.usage {
                     self.add(usage);
+                }
+                if result.usage.or(result.total_usage).is_some() {
+                    self.messages = MessageTokens::default();
                 }
                 self.total_usage = result.total_usage.or(self.total_usage);
             }
@@ -87,7 +94,11 @@ impl Session {
     /// Fills in `entry`.
     pub(super) fn fill_in(self, entry: &mut JournalEntry) {
         entry.model = self.model;
-        entry.tokens = self.total_usage.or(self.usage);
+        let messages = Some(self.messages.total()).filter(|tokens| *tokens != Tokens::default());
+        entry.tokens = match (self.total_usage.or(self.usage), messages) {
+            (Some(results), Some(messages)) => Some(results + messages),
+            (results, messages) => results.or(messages),
+        };
         entry.api_error_status = self.api_error_status;
     }
 }
@@ -109,4 +120,45 @@ pub(super) fn fill_in_run(entry: &mut JournalEntry, run: Run) {
     // Only some agents report them, and only with a result.
     let reported = run.results.into_iter().map(|result| result.denials).max_by_key(Vec::len);
     entry.denials = reported.filter(|denials| !denials.is_empty()).unwrap_or(run.denials);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use murmur_agent::parser::Parser;
+    use murmur_core::outcome::OutcomeKind;
+
+    #[test]
+    fn a_result_covers_the_messages_before_it_and_later_ones_add_up() {
+        let says = |id: &str, output: u64| {
+            format!(
+                r#"{{"type":"assistant","message":{{"id":"{id}","usage":{{"input_tokens":100,"output_tokens":{output}}},"content":[]}}}}"#
+            )
+        };
+        let subagent = says("s", 7).replace(r#""type":"#, r#""parent_tool_use_id":"t","type":"#);
+        let result = r#"{"type":"result","subtype":"success","usage":{"input_tokens":5,"output_tokens":6},"modelUsage":{"m":{"inputTokens":20,"outputTokens":30}}}"#;
+        let plain = r#"{"type":"result","subtype":"success","usage":{"input_tokens":5,"output_tokens":6}}"#;
+        let without = r#"{"type":"result","subtype":"success"}"#;
+        let (a, longer_a, b) = (says("a", 1), says("a", 9), says("b", 2));
+        for (lines, expected) in [
+            (vec![], None),
+            (vec![without], None),
+            (vec![&*a, &*longer_a], Some((100, 9))),
+            (vec![&*a, &*longer_a, &*subagent, &*b], Some((200, 11))),
+            (vec![&*a, &*b, plain], Some((5, 6))),
+            (vec![&*a, plain, &*b, plain], Some((10, 12))),
+            (vec![&*a, plain, &*b], Some((105, 8))),
+            (vec![&*a, result, &*b], Some((120, 32))),
+            (vec![&*a, result, &*b, result], Some((20, 30))),
+            (vec![&*a, without, &*b], Some((200, 3))),
+        ] {
+            let mut session = Session::default();
+            let stream: String = lines.iter().map(|line| format!("{line}\n")).collect();
+            Parser::default().feed(stream.as_bytes(), &mut |event| session.observe(&event));
+            let mut entry = JournalEntry::new(String::new(), String::new(), OutcomeKind::Ok, 0);
+            session.fill_in(&mut entry);
+            let expected = expected.map(|(input, output)| Tokens { input, output, ..Tokens::default() });
+            assert_eq!(entry.tokens, expected, "{lines:?}");
+        }
+    }
 }

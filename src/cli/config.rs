@@ -55,7 +55,9 @@ fn check(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
             problems.extend(loaded.problems.iter().chain(&loaded.warnings).map(Hinted::line));
             problems.extend(loaded.heartbeat_problem_lines(read.as_ref().ok()));
             for heartbeat in &loaded.heartbeats {
-                let lines = heartbeat.timeouts_without_effect().into_iter();
+                let unreported = read.as_ref().ok().and_then(|settings| heartbeat.unreported_cost(settings));
+                let unreported = unreported.map(|unreported| unreported.line());
+                let lines = heartbeat.timeouts_without_effect().into_iter().chain(unreported);
                 problems.extend(lines.map(|line| format!("{}: {line}", heartbeat.id)));
             }
         }

@@ -64,13 +64,15 @@ struct SumsJson {
     quiet: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_usd: Option<f64>,
+    #[serde(skip_serializing_if = "is_zero")]
+    cost_unknown: u64,
     tokens: Tokens,
 }
 
 impl From<&Sums> for SumsJson {
     fn from(sums: &Sums) -> Self {
-        let Sums { beats, quiet, cost, tokens } = *sums;
-        Self { beats, quiet, cost_usd: cost.map(murmur_core::usage::Money::usd), tokens }
+        let Sums { beats, quiet, cost, cost_unknown, tokens } = *sums;
+        Self { beats, quiet, cost_usd: cost.map(murmur_core::usage::Money::usd), cost_unknown, tokens }
     }
 }
 
@@ -93,6 +95,10 @@ pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
     } else {
         let width = io::stdout().is_terminal().then(|| columns().unwrap_or(WIDTH));
         table(&mut out, by, &groups, &total, width)?;
+        if total.cost_unknown > 0 {
+            let beats = if total.cost_unknown == 1 { "beat" } else { "beats" };
+            writeln!(out, "{} {beats} reported no cost (marked + or ?)", total.cost_unknown)?;
+        }
     }
     out.flush()?;
     let mut skipped = skipped.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -113,6 +119,11 @@ fn group_json(group: Group, sums: &Sums) -> GroupJson {
         Group::Day(day) => GroupJson { day: day.map(|day| day.to_string()), sums, ..GroupJson::default() },
         Group::Model(model) => GroupJson { model, sums, ..GroupJson::default() },
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Prints a table, on a terminal of this width if it is given: then with short names, and without the last columns that don't
@@ -192,7 +203,12 @@ fn name(group: &Group) -> String {
 
 fn cells(sums: &Sums) -> [String; 7] {
     let Tokens { input, output, cache_read, cache_write } = sums.tokens;
-    let cost = sums.cost.map_or_else(|| "-".to_owned(), |cost| dollars(cost.usd()));
+    let cost = match (sums.cost.map(|cost| dollars(cost.usd())), sums.cost_unknown) {
+        (Some(cost), 0) => cost,
+        (Some(cost), _) => cost + "+",
+        (None, 0) => "-".to_owned(),
+        (None, _) => "?".to_owned(),
+    };
     let quiet = format!("{}%", sums.quiet * 100 / sums.beats.max(1));
     let [input, output, cache_read, cache_write] = [input, output, cache_read, cache_write].map(short);
     [sums.beats.to_string(), quiet, cost, input, output, cache_read, cache_write]

@@ -132,6 +132,9 @@ pub struct Daemon {
     /// Whether it is stopping.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopping: bool,
+    /// Why some file changes don't start their heartbeats. Also one of `problems`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unwatched: Option<String>,
 }
 
 /// One heartbeat.
@@ -227,6 +230,9 @@ pub struct BudgetStatus {
     pub limit: String,
     /// How much was.
     pub spent: String,
+    /// How many beats should have reported a cost, but didn't.
+    #[serde(rename = "costUnknown", default, skip_serializing_if = "is_zero")]
+    pub cost_unknown: u64,
     /// When the period ends, RFC 3339.
     pub until: String,
 }
@@ -239,6 +245,7 @@ impl BudgetStatus {
             period: spent.period.name().to_owned(),
             limit: spent.limit.to_string(),
             spent: spent.amount,
+            cost_unknown: spent.cost_unknown,
             until: rfc3339(spent.until),
         };
         ledger.spent(heartbeat, now).into_iter().map(status).collect()
@@ -273,14 +280,8 @@ impl From<sources::Row> for Setting {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(count: &u32) -> bool {
-    *count == 0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_none(count: &usize) -> bool {
-    *count == 0
+fn is_zero<T: Default + PartialEq>(count: &T) -> bool {
+    *count == T::default()
 }
 
 /// A daemon that omits the field does not have it.
@@ -302,7 +303,7 @@ pub struct Last {
     /// Its summary or its error.
     pub text: Option<String>,
     /// How many calls its agent ran without asking murmur.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub unguarded: usize,
     /// The text to print after its outcome.
     #[serde(skip)]

@@ -1,15 +1,15 @@
 //! Watches the files whose changes start heartbeats (`on`).
 //!
 //! Input: the heartbeats. Output: which of them match a change. Follows no links, and looks into no `.git`. Needs file
-//! notifications; without them, `on` does nothing, which is logged.
+//! notifications; without them, `on` does nothing, which is a problem that `murmur status` shows.
 
 use murmur_core::config::gate::Patterns;
 use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fs, io};
 use sys::error::Failure;
 use sys::failure;
 use sys::watch::{Changes, Watch, WatchedFolder};
@@ -21,6 +21,9 @@ const COLLECT: Duration = Duration::from_millis(100);
 /// The most folders to watch.
 const MOST_FOLDERS: usize = 20_000;
 
+/// How long to wait before files that can't be watched are tried again.
+const RETRY: Duration = Duration::from_secs(60);
+
 /// A heartbeat that file changes start.
 #[derive(Debug)]
 struct Trigger {
@@ -31,14 +34,33 @@ struct Trigger {
 }
 
 /// What is watched, and what has changed.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Triggers {
     triggers: Vec<Trigger>,
     watch: Option<Watch>,
-    folders: usize,
+    /// The most folders to watch.
+    most: usize,
+    /// Why some files are not watched.
+    problem: Option<Failure>,
+    /// When to try that again.
+    retry_at: Option<Instant>,
     /// The heartbeats whose files changed, not yet reported.
     changed: BTreeSet<HeartbeatId>,
     report_at: Option<Instant>,
+}
+
+impl Default for Triggers {
+    fn default() -> Self {
+        Self {
+            triggers: Vec::new(),
+            watch: None,
+            most: MOST_FOLDERS,
+            problem: None,
+            retry_at: None,
+            changed: BTreeSet::new(),
+            report_at: None,
+        }
+    }
 }
 
 impl Trigger {
@@ -63,61 +85,98 @@ impl Trigger {
 
 impl Triggers {
     /// Watches the files of `heartbeats` instead of those before. Returns why some can't be watched.
-    pub fn watch(&mut self, heartbeats: &[Heartbeat]) -> Option<Failure> {
+    pub fn watch(&mut self, heartbeats: &[Heartbeat]) -> Option<&Failure> {
         let triggers: Vec<Trigger> = heartbeats.iter().filter_map(Trigger::of).collect();
         let key = |trigger: &Trigger| (trigger.id.clone(), trigger.paths.clone());
-        if triggers.iter().map(key).eq(self.triggers.iter().map(key)) {
+        if !triggers.iter().map(key).eq(self.triggers.iter().map(key)) {
+            (self.triggers, self.watch) = (triggers, None);
+        } else if self.problem.is_none() {
             return None;
         }
-        self.triggers = triggers;
-        self.watch = None;
-        self.folders = 0;
-        if self.triggers.is_empty() {
-            return None;
-        }
-        let roots: BTreeSet<PathBuf> = self.triggers.iter().flat_map(Trigger::roots).collect();
-        let places = roots.iter().flat_map(|root| places_of(root)).collect();
-        self.add(places)
+        self.start();
+        self.problem()
     }
 
-    fn add(&mut self, places: Vec<WatchedFolder>) -> Option<Failure> {
-        self.folders += places.len();
-        if self.folders > MOST_FOLDERS {
-            return Some(failure!(
-                "some file changes do not start their heartbeats: the limit of {MOST_FOLDERS} watched folders is reached";
-                "name fewer folders in \"on\""
-            ));
+    /// Why some files are not watched, if so.
+    #[must_use]
+    pub fn problem(&self) -> Option<&Failure> {
+        self.problem.as_ref()
+    }
+
+    /// Watches everything that isn't watched yet.
+    fn start(&mut self) {
+        (self.problem, self.retry_at) = (None, None);
+        let roots: BTreeSet<PathBuf> = self.triggers.iter().flat_map(Trigger::roots).collect();
+        self.add(roots.iter().flat_map(|root| places_of(root, self.most)).collect());
+    }
+
+    fn add(&mut self, places: Vec<WatchedFolder>) {
+        if places.is_empty() {
+            return;
         }
-        let added = match &mut self.watch {
-            Some(watch) => watch.add(places).map(drop),
-            None => Watch::new(places).map(|watch| self.watch = Some(watch)),
+        if let Err(error) = self.try_add(places) {
+            self.fail(error);
+        }
+    }
+
+    fn try_add(&mut self, places: Vec<WatchedFolder>) -> Result<(), Failure> {
+        let most = self.most;
+        let failed =
+            |error: io::Error| failure!("file changes do not start their heartbeats").because(&error);
+        let watch = match &mut self.watch {
+            Some(watch) => watch,
+            none => none.insert(Watch::new([] as [WatchedFolder; 0]).map_err(failed)?),
         };
-        let error = added.err()?;
-        Some(failure!("file changes do not start their heartbeats").because(&error))
+        for place in places {
+            if watch.folders() >= most {
+                return Err(failure!(
+                    "some file changes do not start their heartbeats: the limit of {most} watched folders is reached";
+                    "name fewer folders in \"on\""
+                ));
+            }
+            watch.add([place]).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    fn fail(&mut self, problem: Failure) {
+        self.problem = Some(problem);
+        self.retry_at = Some(Instant::now() + RETRY);
     }
 
     /// Waits until files of heartbeats have changed, and returns which.
     pub async fn changed(&mut self) -> Vec<HeartbeatId> {
         loop {
-            let Some(watch) = &mut self.watch else { return std::future::pending().await };
             let changes = tokio::select! {
-                changes = watch.changes() => changes,
+                changes = changes(&mut self.watch) => changes,
                 () = until(self.report_at) => {
                     self.report_at = None;
                     return std::mem::take(&mut self.changed).into_iter().collect();
                 }
+                () = until(self.retry_at) => {
+                    self.start();
+                    continue;
+                }
             };
             match changes {
                 Ok(changes) => self.collect(&changes),
-                Err(_) => self.watch = None,
+                Err(error) => {
+                    self.watch = None;
+                    self.fail(failure!("file changes do not start their heartbeats").because(&error));
+                }
             }
         }
     }
 
     fn collect(&mut self, changes: &Changes) {
+        if let Some(watch) = &mut self.watch
+            && !changes.gone.is_empty()
+        {
+            watch.forget(&changes.gone);
+        }
         // A new folder may have files already.
         let folders = changes.paths.iter().filter(|path| is_folder(path));
-        let places: Vec<WatchedFolder> = folders.flat_map(|path| places_of(path)).collect();
+        let places: Vec<WatchedFolder> = folders.flat_map(|path| places_of(path, self.most)).collect();
         let mut paths = changes.paths.clone();
         for place in &places {
             let entries = fs::read_dir(place.folder()).into_iter().flatten().flatten();
@@ -130,11 +189,19 @@ impl Triggers {
         if !self.changed.is_empty() {
             self.report_at.get_or_insert_with(|| Instant::now() + COLLECT);
         }
-        // A missing root may have been created.
+        // A missing root may have been created, or one may be missing now.
         let come = self.triggers.iter().flat_map(Trigger::roots);
-        let come = come.filter(|root| changes.paths.iter().any(|path| root.starts_with(path)));
-        let come: Vec<WatchedFolder> = come.flat_map(|root| places_of(&root)).collect();
-        let _best_effort = self.add(places.into_iter().chain(come).collect());
+        let come =
+            come.filter(|root| changes.paths.iter().chain(&changes.gone).any(|path| root.starts_with(path)));
+        let come: Vec<WatchedFolder> = come.flat_map(|root| places_of(&root, self.most)).collect();
+        self.add(places.into_iter().chain(come).collect());
+    }
+}
+
+async fn changes(watch: &mut Option<Watch>) -> io::Result<Changes> {
+    match watch {
+        Some(watch) => watch.changes().await,
+        None => std::future::pending().await,
     }
 }
 
@@ -149,8 +216,8 @@ fn is_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_dir())
 }
 
-/// `root` and all folders in it, or the file, or the place where it may be created.
-fn places_of(root: &Path) -> Vec<WatchedFolder> {
+/// `root` and all folders in it, at least up to `most`, or the file, or the place where it may be created.
+fn places_of(root: &Path, most: usize) -> Vec<WatchedFolder> {
     if !is_folder(root) {
         return if root.exists() { WatchedFolder::of(root) } else { WatchedFolder::coming(root) }
             .into_iter()
@@ -158,7 +225,7 @@ fn places_of(root: &Path) -> Vec<WatchedFolder> {
     }
     let (mut found, mut waiting) = (Vec::new(), vec![root.to_path_buf()]);
     while let Some(folder) = waiting.pop()
-        && found.len() <= MOST_FOLDERS
+        && found.len() <= most
     {
         found.push(WatchedFolder::new(&folder, &[]));
         let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
@@ -221,5 +288,62 @@ mod tests {
         assert_eq!(next(&mut triggers).await, [heartbeats[0].id.clone()]);
         fs::write(site.join("docs/new/b.md"), "").unwrap();
         assert_eq!(next(&mut triggers).await, [heartbeats[0].id.clone()]);
+        // Also if it goes and comes again, and under a name that was another folder's.
+        fs::remove_dir_all(site.join("docs")).unwrap();
+        assert_eq!(next(&mut triggers).await, [heartbeats[0].id.clone()]);
+        for name in ["old", "older"] {
+            fs::create_dir_all(site.join("docs/new")).unwrap();
+            fs::write(site.join("docs/new/c.md"), "").unwrap();
+            assert_eq!(next(&mut triggers).await, [heartbeats[0].id.clone()]);
+            fs::rename(site.join("docs"), site.join(name)).unwrap();
+        }
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn folders_that_vanish_make_room_for_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let site = folder.path().join("site");
+        fs::create_dir(&site).unwrap();
+        let heartbeats = [triggered(&site, "**")];
+        let mut triggers = Triggers { most: 4, ..Triggers::default() };
+        assert_eq!(triggers.watch(&heartbeats), None);
+        for round in 0..5 {
+            let deep = site.join(format!("{round}/deep"));
+            fs::create_dir_all(&deep).unwrap();
+            fs::write(deep.join("a"), "").unwrap();
+            assert_eq!(next(&mut triggers).await, [heartbeats[0].id.clone()]);
+            assert_eq!((triggers.watch.as_ref().unwrap().folders(), triggers.problem()), (3, None));
+            fs::rename(site.join(round.to_string()), folder.path().join(round.to_string())).unwrap();
+            // The one that was moved away no longer counts.
+            fs::write(folder.path().join(format!("{round}/deep/a")), "").unwrap();
+            fs::write(site.join("b"), "").unwrap();
+            assert_eq!(next(&mut triggers).await, [heartbeats[0].id.clone()]);
+            assert_eq!(triggers.watch.as_ref().unwrap().folders(), 1);
+        }
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn what_is_not_watched_is_a_problem_until_a_retry_succeeds() {
+        let folder = tempfile::tempdir().unwrap();
+        let site = folder.path().join("site");
+        for name in ["a", "b", "c"] {
+            fs::create_dir_all(site.join(name)).unwrap();
+        }
+        let heartbeats = [triggered(&site, "**")];
+        let mut triggers = Triggers { most: 3, ..Triggers::default() };
+        let problem = triggers.watch(&heartbeats).unwrap().line();
+        assert_eq!(
+            problem,
+            "some file changes do not start their heartbeats: the limit of 3 watched folders is reached; name fewer folders in \"on\""
+        );
+        // Reloading the same heartbeats tries again.
+        assert!(triggers.watch(&heartbeats).is_some());
+        triggers.most = 9;
+        assert!(triggers.retry_at.is_some_and(|at| at <= Instant::now() + RETRY));
+        triggers.retry_at = Some(Instant::now());
+        while triggers.problem().is_some() {
+            let _no_change = tokio::time::timeout(Duration::from_millis(1), triggers.changed()).await;
+        }
+        assert_eq!(triggers.watch.as_ref().unwrap().folders(), 4);
     }
 }

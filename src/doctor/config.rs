@@ -33,12 +33,15 @@ pub(super) fn heartbeats(environment: &Environment, config: &Result<Resolved, Fi
     let warnings = config.warnings.iter().map(|warning| check.failed(warning).into_warning());
     let warnings =
         warnings.chain(config.ahead.iter().map(|ahead| check.warn(ahead.to_string(), Hint::START)));
-    let settings = settings.as_ref().map_or_else(ApprovalSettings::default, |settings| settings.asking);
+    let settings = settings.unwrap_or_default();
     let notices = config.heartbeats.iter().flat_map(|heartbeat| {
-        let notices = sources::notices(heartbeat, &settings);
-        notices
-            .into_iter()
-            .map(|notice| check.warn(format!("{}: {notice}", heartbeat.id), Hint::ASKS_TOO_MUCH))
+        let notices = sources::notices(heartbeat, &settings.asking).into_iter();
+        let notices =
+            notices.map(|notice| check.warn(format!("{}: {notice}", heartbeat.id), Hint::ASKS_TOO_MUCH));
+        let unreported = heartbeat.unreported_cost(&settings);
+        let unreported = unreported
+            .map(|unreported| check.failed(&unreported).into_warning().after(&format!("{}: ", heartbeat.id)));
+        notices.chain(unreported)
     });
     let mut wrong = problems.chain(warnings).chain(notices);
     let Some(mut first) = wrong.next() else {

@@ -3,6 +3,7 @@
 mod service;
 
 use super::{Check, Environment, Finding, Hint, files, folders};
+use crate::daemon::status::{Daemon, Status, StatusRequest};
 use crate::daemon::{client, instance};
 use murmur_host::discover::{self, Condition, HostInfo, PATIENCE};
 pub use service::ServiceFile;
@@ -58,7 +59,15 @@ async fn daemon(environment: &Environment) -> Finding {
         }
     }
     let answered = async { client::ping(&mut client::connect(&environment.dir).await?).await };
-    match answered.await {
+    let answered = answered.await;
+    if answered.is_ok()
+        && let Ok(Status { daemon: Some(Daemon { unwatched: Some(why), .. }), .. }) =
+            client::status(&environment.dir, StatusRequest { settings: false }).await
+    {
+        let (why, hint) = why.rsplit_once("; ").unwrap_or((&why, "see: murmur status"));
+        return check.warn(why, Hint::of_error(hint));
+    }
+    match answered {
         Ok(ping) if ping.version == env!("CARGO_PKG_VERSION") => {
             check.ok(format!("PID {}, since {}", ping.pid, ping.started_at))
         }

@@ -47,6 +47,34 @@ fn other_agents_cannot_limit_their_cost() {
 }
 
 #[test]
+fn a_budget_of_all_heartbeats_says_which_costs_it_cannot_count() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    let entry = json!({ "path": site.0, "interval": "30m", "agent": "codex" });
+    env.configure(&json!({ "budget": { "day": 5 }, "workspaces": [entry] }).to_string());
+    let line = |more: &Value| {
+        let mut line = json!({ "ts": jiff::Timestamp::now().to_string(), "workspace": site.path(), "outcome": "ok", "durationMs": 0 });
+        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        format!("{line}\n")
+    };
+    let unknown = line(&json!({ "backend": "codex", "exit": { "code": 0 }, "costUnknown": true }));
+    let lines = line(&json!({ "costUsd": 0.5 })) + &unknown + &unknown;
+    std::fs::write(env.data().join("heartbeats.jsonl"), lines).unwrap();
+    let why = "budget: 5 USD a day in config.json counts its beats as free, since codex reports no cost";
+    let status = env.run(["status", "site"]);
+    assert!(status.contains(&format!("notice    {why}; use a budget in tokens")), "{status}");
+    let spent =
+        "spent     0.5 USD of 5 USD this day by all heartbeats, and 2 beats of unknown cost; the day ends";
+    assert!(status.contains(spent), "{status}");
+    let json = env.run(["status", "site", "--json"]);
+    assert!(json.contains(r#""spent":"0.5 USD","costUnknown":2"#), "{json}");
+    for command in [&["config", "check"][..], &["doctor"]] {
+        let said = env.run(command);
+        assert!(said.contains(why), "{said}");
+    }
+}
+
+#[test]
 fn a_budget_that_is_used_up_holds_the_workspace_and_survives_a_restart() {
     let env = Env::new();
     let (site, other) = (env.workspace("site", "Do it."), env.workspace("other", "Do that."));

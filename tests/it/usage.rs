@@ -54,6 +54,38 @@ fn cost_and_tokens_are_shown_by_heartbeat_with_the_most_expensive_first() {
 }
 
 #[test]
+fn beats_whose_cost_is_unknown_are_counted() {
+    let env = Env::new();
+    let line = |workspace: &str, more: &Value| {
+        let mut line = json!({ "ts": "2026-02-03T10:00:00Z", "workspace": workspace, "outcome": "error", "durationMs": 1 });
+        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        format!("{line}\n")
+    };
+    let killed = json!({ "exit": { "code": 143 }, "timedOut": true, "tokens": { "input": 10 } });
+    let text = [
+        line("/w/site", &json!({ "exit": { "code": 0 }, "costUsd": 0.5 })),
+        line("/w/site", &killed),
+        line("/w/blog", &killed),
+        line("/w/blog", &json!({ "exit": { "code": 0 }, "backend": "codex", "costUnknown": true })),
+        line("/w/codex", &json!({ "exit": { "code": 0 }, "backend": "codex" })),
+        line("/w/codex", &json!({ "error": "claude not found" })),
+    ];
+    std::fs::write(env.create_data().join("heartbeats.jsonl"), text.concat()).unwrap();
+    assert_snapshot!(env.run(["usage"]), @"
+    HEARTBEAT  BEATS  QUIET    COST  INPUT  OUTPUT  CACHE READ  CACHE WRITE
+    /w/site        2     0%  $0.50+     10       0           0            0
+    /w/blog        2     0%       ?     10       0           0            0
+    /w/codex       2     0%       -      0       0           0            0
+    total          6     0%  $0.50+     20       0           0            0
+    3 beats reported no cost (marked + or ?)
+    [exit 0]
+    ");
+    let json = env.run(["usage", "--json"]);
+    assert!(json.contains(r#""total":{"beats":6,"quiet":0,"costUsd":0.5,"costUnknown":3,"#), "{json}");
+    assert_eq!(json.matches("costUnknown").count(), 3, "{json}");
+}
+
+#[test]
 fn a_terminal_gets_short_names_and_the_columns_that_fit() {
     let env = Env::new();
     journal(&env);

@@ -18,6 +18,7 @@
 //! - `acp`: programs that speak the Agent Client Protocol: its messages → events
 //! - `parser`: an agent's stdout → events, in the form of its backend
 //! - `backend`: which of these modules a backend uses
+//! - `message_tokens`: the sum of the tokens of messages
 //! - `turn_count`: events → the number of the model's responses in a turn
 //! - `conversation`: events → turns
 //! - `transcript`: events → texts, calls with their results, and notes for people
@@ -39,6 +40,7 @@ pub mod dialog;
 pub mod event;
 pub mod find;
 pub mod invocation;
+pub mod message_tokens;
 pub mod parser;
 pub mod prompt;
 pub mod rule_files;

@@ -71,6 +71,8 @@ pub struct Spent {
     pub period: Period,
     /// How much was, for people.
     pub amount: String,
+    /// How many beats should have reported a cost, but didn't; 0 if the limit isn't in US dollars.
+    pub cost_unknown: u64,
     /// When the period ends.
     pub until: Timestamp,
 }
@@ -81,6 +83,7 @@ struct Window {
     start: Timestamp,
     end: Timestamp,
     cost: Money,
+    cost_unknown: u64,
     tokens: u64,
 }
 
@@ -101,7 +104,13 @@ impl Window {
             Period::Month => first.checked_add(1.month()).ok()?,
         };
         let midnight = |day: Date| Some(day.to_zoned(zone.clone()).ok()?.timestamp());
-        Some(Self { start: midnight(first)?, end: midnight(next)?, cost: Money::default(), tokens: 0 })
+        Some(Self {
+            start: midnight(first)?,
+            end: midnight(next)?,
+            cost: Money::default(),
+            cost_unknown: 0,
+            tokens: 0,
+        })
     }
 
     fn has_used_up(&self, limit: Amount) -> bool {
@@ -142,6 +151,7 @@ impl Tally {
             }
             let before = window.has_used_up(*limit);
             window.cost = window.cost.plus(line.cost.unwrap_or_default());
+            window.cost_unknown += u64::from(line.lacks_cost);
             window.tokens = window.tokens.saturating_add(line.tokens.total());
             if !before && window.has_used_up(*limit) {
                 used_up.push((*period, *limit, window.end));
@@ -234,6 +244,7 @@ impl Ledger {
             for (window, more) in tally.windows.iter_mut().zip(&more.windows) {
                 if window.start == more.start {
                     window.cost = window.cost.plus(more.cost);
+                    window.cost_unknown += more.cost_unknown;
                     window.tokens = window.tokens.saturating_add(more.tokens);
                 } else if window.start < more.start {
                     *window = *more;
@@ -253,11 +264,12 @@ impl Ledger {
                 // A period that has ended has a successor, in which nothing was spent.
                 let next = Window::of(*period, now, tally.budget.zone()).filter(|_| window.end <= now);
                 let window = next.unwrap_or(*window);
-                let amount = match limit {
-                    Amount::Usd(_) => format!("{} USD", window.cost.usd()),
-                    Amount::Tokens(_) => format!("{} tokens", window.tokens),
+                let (amount, cost_unknown) = match limit {
+                    Amount::Usd(_) => (format!("{} USD", window.cost.usd()), window.cost_unknown),
+                    Amount::Tokens(_) => (format!("{} tokens", window.tokens), 0),
                 };
-                Spent { scope: scope.clone(), period: *period, limit: *limit, amount, until: window.end }
+                let (scope, until) = (scope.clone(), window.end);
+                Spent { scope, period: *period, limit: *limit, amount, cost_unknown, until }
             })
         });
         spent.collect()

@@ -94,6 +94,8 @@ pub struct Sums {
     pub quiet: u64,
     /// Their cost; `None` if none of them reported it.
     pub cost: Option<Money>,
+    /// How many of them should have reported a cost, but didn't.
+    pub cost_unknown: u64,
     /// Their tokens.
     pub tokens: Tokens,
 }
@@ -102,6 +104,7 @@ impl Sums {
     fn add(&mut self, line: &BeatUsage<'_>) {
         self.beats += 1;
         self.quiet += u64::from(line.is_quiet);
+        self.cost_unknown += u64::from(line.lacks_cost);
         self.spend(line.cost, line.tokens);
     }
 
@@ -115,6 +118,7 @@ impl Sums {
     fn merge(&mut self, other: &Self) {
         self.beats += other.beats;
         self.quiet += other.quiet;
+        self.cost_unknown += other.cost_unknown;
         self.spend(other.cost, other.tokens);
     }
 }

@@ -77,6 +77,8 @@ pub struct Changes {
     pub paths: BTreeSet<PathBuf>,
     /// Whether there are changes without a path: the queue overflowed, or a watched folder was removed.
     pub more: bool,
+    /// The watched folders that were removed or moved.
+    pub gone: BTreeSet<PathBuf>,
     /// Whether the queue overflowed, so that any path may have changed.
     pub overflowed: bool,
 }
@@ -109,7 +111,7 @@ impl Names {
 
 #[cfg(target_os = "linux")]
 mod system {
-    use super::{Borrow, Changes, Names, WatchedFolder, io};
+    use super::{BTreeSet, Borrow, Changes, Names, WatchedFolder, io};
     use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
     use rustix::io::Errno;
     use std::collections::HashMap;
@@ -184,6 +186,23 @@ mod system {
             Ok(new)
         }
 
+        /// The number of folders that are watched. Those that were removed don't count, once that was reported.
+        #[must_use]
+        pub fn folders(&self) -> usize {
+            self.places.len()
+        }
+
+        /// Ends the watches on `gone` folders, which may have been moved, and on all folders in them.
+        pub fn forget(&mut self, gone: &BTreeSet<PathBuf>) {
+            let inotify = self.inotify.get_ref();
+            self.places.retain(|watch, (folder, _)| {
+                let is_gone = folder.ancestors().any(|part| gone.contains(part));
+                // The system has removed those of removed folders.
+                let _best_effort = is_gone.then(|| inotify::remove_watch(inotify, *watch));
+                !is_gone
+            });
+        }
+
         /// Waits for a change.
         pub async fn changed(&mut self) -> io::Result<()> {
             self.changes().await.map(|_| ())
@@ -193,7 +212,7 @@ mod system {
         pub async fn changes(&mut self) -> io::Result<Changes> {
             loop {
                 let mut ready = self.inotify.readable().await?;
-                let changes = read(ready.get_inner(), &self.places);
+                let changes = read(ready.get_inner(), &mut self.places);
                 ready.clear_ready();
                 let changes = changes?;
                 if changes != Changes::default() {
@@ -204,17 +223,24 @@ mod system {
     }
 
     /// Reads all pending events and returns those that matter.
-    fn read(inotify: &OwnedFd, places: &HashMap<i32, (PathBuf, Names)>) -> io::Result<Changes> {
+    fn read(inotify: &OwnedFd, places: &mut HashMap<i32, (PathBuf, Names)>) -> io::Result<Changes> {
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut reader = Reader::new(inotify, &mut buffer);
         let mut changes = Changes::default();
         loop {
             match reader.next() {
                 Ok(event) => {
-                    changes.more |= event.events().intersects(
-                        ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF | ReadFlags::QUEUE_OVERFLOW,
-                    );
-                    changes.overflowed |= event.events().contains(ReadFlags::QUEUE_OVERFLOW);
+                    let events = event.events();
+                    if events.intersects(ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF) {
+                        changes.more = true;
+                        changes.gone.extend(places.get(&event.wd()).map(|(folder, _)| folder.clone()));
+                    }
+                    if events.contains(ReadFlags::QUEUE_OVERFLOW) {
+                        (changes.more, changes.overflowed) = (true, true);
+                    }
+                    if events.contains(ReadFlags::IGNORED) {
+                        places.remove(&event.wd());
+                    }
                     let Some(name) = event.file_name() else { continue };
                     let place = places.get(&event.wd()).filter(|(_, names)| names.hold(name.to_bytes()));
                     changes.paths.extend(place.map(|(at, _)| at.join(OsStr::from_bytes(name.to_bytes()))));
@@ -229,7 +255,7 @@ mod system {
 
 #[cfg(not(target_os = "linux"))]
 mod system {
-    use super::{Borrow, Changes, WatchedFolder, io};
+    use super::{BTreeSet, Borrow, Changes, PathBuf, WatchedFolder, io};
 
     /// Watching is not implemented on this system; callers poll at their tick instead.
     #[derive(Debug)]
@@ -248,6 +274,15 @@ mod system {
         ) -> io::Result<bool> {
             Err(io::ErrorKind::Unsupported.into())
         }
+
+        /// There are none.
+        #[must_use]
+        pub fn folders(&self) -> usize {
+            0
+        }
+
+        /// Does nothing.
+        pub fn forget(&mut self, _gone: &BTreeSet<PathBuf>) {}
 
         /// Never returns.
         pub async fn changed(&mut self) -> io::Result<()> {
@@ -317,7 +352,10 @@ mod tests {
         let changes = watch.changes().await.unwrap();
         let paths: Vec<PathBuf> = changes.paths.into_iter().collect();
         assert_eq!((paths, changes.more), (vec![watched.join("a"), watched.join("b")], false));
+        assert_eq!(watch.folders(), 1);
         std::fs::remove_dir_all(&watched).unwrap();
-        assert!(watch.changes().await.unwrap().more);
+        let changes = watch.changes().await.unwrap();
+        assert_eq!((changes.more, changes.gone), (true, BTreeSet::from([watched])));
+        assert_eq!(watch.folders(), 0);
     }
 }

@@ -6,6 +6,7 @@ use super::super::screen::{Footer, Lines};
 use derun::cli::span::span;
 use jiff::Timestamp;
 use murmur_agent::event::{Event, Tokens};
+use murmur_agent::message_tokens::MessageTokens;
 use murmur_agent::turn_count::TurnCount;
 use sys::clock;
 use unicode_width::UnicodeWidthStr;
@@ -23,9 +24,9 @@ pub(super) struct Progress {
     turns: TurnCount,
     /// The calls without a result: id, and what they do.
     calls: Vec<(String, String)>,
-    /// The message that is being written, and its tokens.
-    message: (String, Tokens),
-    /// The tokens of all earlier messages.
+    /// The tokens of messages.
+    messages: MessageTokens,
+    /// The tokens of requests to the model.
     tokens: Tokens,
     /// What the agent does while no call runs.
     state: String,
@@ -39,7 +40,7 @@ impl Progress {
             started,
             turns: TurnCount::default(),
             calls: Vec::new(),
-            message: (String::new(), Tokens::default()),
+            messages: MessageTokens::default(),
             tokens: Tokens::default(),
             state: "starting".to_owned(),
             waits: Vec::new(),
@@ -63,13 +64,7 @@ impl Progress {
                 self.calls.retain(|(known, _)| *known != **id);
                 "waiting for the model".clone_into(&mut self.state);
             }
-            Event::MessageTokens { message, tokens } => {
-                if self.message.0 != **message {
-                    self.tokens = self.tokens + self.message.1;
-                    self.message.0 = message.clone().into_owned();
-                }
-                self.message.1 = *tokens;
-            }
+            Event::MessageTokens { message, tokens } => self.messages.report(message, *tokens),
             Event::Usage(tokens) => self.tokens = self.tokens + *tokens,
             Event::Retry { attempt, of, .. } => {
                 self.state = format!("retrying the model ({attempt} of {of})")
@@ -93,7 +88,7 @@ impl Progress {
     /// The line, for the bottom of the screen.
     pub(super) fn bottom(&self) -> Footer {
         let doing = self.waits.first().or(self.calls.last()).map_or(&self.state, |(_, doing)| doing);
-        let Tokens { input, output, cache_read, cache_write } = self.tokens + self.message.1;
+        let Tokens { input, output, cache_read, cache_write } = self.tokens + self.messages.total();
         let tokens = input.saturating_add(output).saturating_add(cache_read).saturating_add(cache_write);
         let mut facts = String::new();
         match self.turns.so_far() {

@@ -119,9 +119,17 @@ pub(super) fn settings(
     heartbeat: &HeartbeatStatus,
     now: Timestamp,
 ) -> std::io::Result<()> {
-    for BudgetStatus { scope, period, limit, spent, until } in &heartbeat.budgets {
+    for BudgetStatus { scope, period, limit, spent, cost_unknown, until } in &heartbeat.budgets {
         let (scope, until) = (plain_line(scope), ahead(until, now));
-        writeln!(out, "  spent     {spent} of {limit} this {period} by {scope}; the {period} ends {until}")?;
+        let unknown = match cost_unknown {
+            0 => String::new(),
+            1 => ", and 1 beat of unknown cost".to_owned(),
+            more => format!(", and {more} beats of unknown cost"),
+        };
+        writeln!(
+            out,
+            "  spent     {spent} of {limit} this {period} by {scope}{unknown}; the {period} ends {until}"
+        )?;
     }
     writeln!(out, "  settings")?;
     for Setting { key, value, source } in &heartbeat.settings {

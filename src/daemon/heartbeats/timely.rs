@@ -11,6 +11,8 @@ use sys::clock::rfc3339;
 /// How long to wait until a beat is told again to end for the next run: a process that was still starting has missed the signal.
 const TELL_AGAIN: SignedDuration = SignedDuration::from_secs(5);
 
+const YEAR: SignedDuration = SignedDuration::from_hours(365 * 24);
+
 impl Heartbeats {
     /// Decides on every due heartbeat whose options may keep it from starting now.
     pub(super) fn settle(&mut self, now: Timestamp) {
@@ -111,8 +113,8 @@ impl ScheduledHeartbeat {
     /// Decides whether it may start now that it is due. `runs` is whether its last beat does. If the run is dropped, returns what
     /// to log about that.
     fn settle(&mut self, runs: bool, now: Timestamp) -> Option<String> {
-        self.settle_trigger(now);
-        if self.next.is_some_and(|next| next > now) && self.trigger_due().is_some() {
+        if self.next.is_none_or(|next| next > now) {
+            self.wait_for_active_hours(now);
             return None;
         }
         let heartbeat = &self.heartbeat;
@@ -145,10 +147,22 @@ impl ScheduledHeartbeat {
                 self.dropped = Some(DroppedRuns { count, last: next, why });
                 self.anchor = Some(from);
                 self.count_from(now);
+                self.wait_for_active_hours(now);
                 return Some(dropped);
             }
         }
         None
+    }
+
+    /// Keeps a start that isn't scheduled (a retry, a beat to continue, or a change of files) until its active hours begin.
+    fn wait_for_active_hours(&mut self, now: Timestamp) {
+        if let Some(options) = &self.heartbeat.settings.options
+            && self.due().is_some_and(|due| due <= now)
+        {
+            let opens = timely::opens(options, &self.heartbeat.id, now);
+            // If they never begin, it looks again in a year.
+            self.opens = opens.or_else(|| now.checked_add(YEAR).ok()).filter(|opens| *opens > now);
+        }
     }
 }
 

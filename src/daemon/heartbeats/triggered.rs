@@ -80,18 +80,6 @@ impl ScheduledHeartbeat {
         let earliest = last.and_then(|last| last.checked_add(MIN_INTERVAL.signed()).ok());
         Some(earliest.map_or(due, |earliest| due.max(earliest)))
     }
-
-    /// Keeps a due trigger until the heartbeat's active hours begin.
-    pub(super) fn settle_trigger(&mut self, now: Timestamp) {
-        if let Some(options) = &self.heartbeat.settings.options
-            && self.trigger_due().is_some_and(|due| due <= now)
-        {
-            match options.from(now) {
-                Some(opens) => self.opens = Some(opens).filter(|opens| *opens > now),
-                None => self.changed = None,
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -46,6 +46,8 @@ impl<L: FnMut(&str)> Runner<L> {
         let settings = settings.ok();
         problems.extend_from_slice(self.sources.config.problems());
         problems.extend(self.agent_problems(settings.as_ref()));
+        let unwatched = self.sources.triggers.problem().map(Failure::line);
+        problems.extend(unwatched.clone());
         problems.extend(self.write_behind.problem().map(Failure::line));
         problems.extend(self.write_behind.full().map(Failure::line));
         problems.extend(self.write_behind.unreadable().map(Failure::line));
@@ -67,6 +69,7 @@ impl<L: FnMut(&str)> Runner<L> {
                 uptime_seconds: now.duration_since(self.started).as_secs(),
                 edits: self.sources.config.method().to_owned(),
                 stopping: self.state.is_stopping(),
+                unwatched,
             }),
             problems,
             waiting_lines: self.write_behind.waiting_lines(),

@@ -30,7 +30,8 @@ pub fn heartbeats(
         let Heartbeat { workspace, name, .. } = &entry.heartbeat;
         let here = (!running.is_empty())
             .then(|| running.get(&(workspace.to_path_buf(), name.as_deref().map(str::to_owned))));
-        let notices = sources::notices(&entry.heartbeat, &settings.asking);
+        let mut notices = sources::notices(&entry.heartbeat, &settings.asking);
+        notices.extend(entry.heartbeat.unreported_cost(settings).map(|unreported| unreported.line()));
         let problem = entry.heartbeat.problem(read).map(|problem| problem.line());
         let paused = state.pauses().of(&entry.heartbeat.id).filter(|pause| pause.is_active(now)).cloned();
         let rows = wanted.settings.then(|| sources::rows(&entry.heartbeat, settings));

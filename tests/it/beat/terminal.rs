@@ -83,7 +83,7 @@ fn a_verbose_beat_prints_everything_once_above_the_line() {
       Bash(make)  built, [S]
     ATTENTION: the cellar is wet
     attention [S]
-    2 turns
+    2 turns, tokens: 2400 input, 68 output
     ");
 }
 

@@ -120,6 +120,12 @@ pub fn judge(
     }
 }
 
+/// The first moment at or after `at` at which a run may start that isn't scheduled, such as a retry.
+#[must_use]
+pub fn opens(options: &ScheduleOptions, id: &HeartbeatId, at: Timestamp) -> Option<Timestamp> {
+    opening(options, offset_of(options, id), at)
+}
+
 /// Whether a cron expression has had a time at most `most` ago: of several that were missed, the last one counts. An interval
 /// counts from the last run, so it has missed only one.
 fn is_due_since(

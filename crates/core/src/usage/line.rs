@@ -6,6 +6,7 @@
 mod cursor;
 
 use super::{Money, Tokens};
+use crate::config::backend::{Backend, Capability};
 use cursor::Cursor;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -30,6 +31,8 @@ pub struct BeatUsage<'a> {
     pub is_quiet: bool,
     /// What it cost, if the agent reported that.
     pub cost: Option<Money>,
+    /// Whether its agent, which was expected to report a cost, reported none.
+    pub lacks_cost: bool,
     /// Its tokens.
     pub tokens: Tokens,
 }
@@ -54,8 +57,9 @@ impl<'a> BeatUsage<'a> {
 
     /// The same with serde alone.
     fn parse_slowly(line: &'a [u8]) -> Option<Self> {
-        let Written { ts, workspace, outcome, duration_ms, kind, heartbeat, cost_usd, model, tokens } =
-            serde_json::from_slice(line).ok()?;
+        let written: Written<'a> = serde_json::from_slice(line).ok()?;
+        let Written { ts, workspace, outcome, duration_ms, kind, heartbeat, cost_usd, model, tokens, .. } =
+            written;
         let kind = kind.map(|kind| serde_json::from_str::<Option<String>>(kind.get()));
         let is_beat = match kind {
             None | Some(Ok(None)) => true,
@@ -63,6 +67,10 @@ impl<'a> BeatUsage<'a> {
             Some(Err(_)) => false,
         };
         let tokens = tokens.unwrap_or_default();
+        let cost = cost_usd.and_then(Money::from_usd);
+        let is_unknown = written.cost_unknown.is_some_and(|value| value.get() == "true");
+        // Another value is no backend.
+        let backend = written.backend.map(|name| serde_json::from_str(name.get()).unwrap_or_default());
         let line = Self {
             started: ts.0,
             duration_ms,
@@ -70,7 +78,8 @@ impl<'a> BeatUsage<'a> {
             heartbeat: heartbeat.map(|text| text.0),
             model: model.map(|text| text.0),
             is_quiet: is_quiet(&outcome.0)?,
-            cost: cost_usd.and_then(Money::from_usd),
+            cost,
+            lacks_cost: lacks_cost(cost, is_unknown, written.exit.is_some(), backend),
             tokens: Tokens {
                 input: tokens.input,
                 output: tokens.output,
@@ -89,6 +98,15 @@ fn is_quiet(outcome: &str) -> Option<bool> {
         "attention" | "error" | "limited" => Some(false),
         _ => None,
     }
+}
+
+/// Whether the cost of an agent is missing: it is known to be, or the agent ran and its backend reports costs.
+fn lacks_cost(cost: Option<Money>, is_unknown: bool, has_run: bool, backend: Option<Cow<'_, str>>) -> bool {
+    let reports = || match &backend {
+        None => true,
+        Some(name) => name.parse().is_ok_and(|backend: Backend| backend.has(Capability::Cost)),
+    };
+    cost.is_none() && (is_unknown || has_run && reports())
 }
 
 /// The time `text`, if it has the form that murmur writes: `2026-02-03T10:00:00Z` or `2026-02-03T10:00:00.123Z`. Parsing any
@@ -137,6 +155,12 @@ struct Written<'a> {
     model: Option<Text<'a>>,
     #[serde(default)]
     tokens: Option<WrittenTokens>,
+    #[serde(borrow, default)]
+    backend: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    cost_unknown: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    exit: Option<&'a RawValue>,
 }
 
 /// Borrowed, unless it has escapes. (Serde borrows a bare `Cow` only without an `Option`.)
@@ -167,6 +191,9 @@ struct Scanned<'a> {
     cost: Option<f64>,
     model: Option<&'a str>,
     tokens: Tokens,
+    backend: Option<&'a str>,
+    is_cost_unknown: bool,
+    has_run: bool,
 }
 
 /// The bits of the keys that every line has: `ts`, `workspace`, `outcome` and `durationMs`.
@@ -222,6 +249,18 @@ impl<'a> Scanned<'a> {
                     found.tokens = tokens(&mut at)?;
                     8
                 }
+                b"backend" => {
+                    found.backend = at.optional_string()?;
+                    9
+                }
+                b"costUnknown" => {
+                    found.is_cost_unknown = at.skip()? == b"true";
+                    10
+                }
+                b"exit" => {
+                    found.has_run = at.skip()? != b"null";
+                    11
+                }
                 _ => {
                     at.skip()?;
                     15
@@ -244,6 +283,8 @@ impl<'a> Scanned<'a> {
         if self.is_other {
             return None;
         }
+        let cost = self.cost.and_then(Money::from_usd);
+        let backend = self.backend.map(Cow::Borrowed);
         Some(BeatUsage {
             started: Cow::Borrowed(self.ts),
             duration_ms: self.duration_ms,
@@ -251,7 +292,8 @@ impl<'a> Scanned<'a> {
             heartbeat: self.heartbeat.map(Cow::Borrowed),
             model: self.model.map(Cow::Borrowed),
             is_quiet: is_quiet(self.outcome)?,
-            cost: self.cost.and_then(Money::from_usd),
+            cost,
+            lacks_cost: lacks_cost(cost, self.is_cost_unknown, self.has_run, backend),
             tokens: self.tokens,
         })
     }

@@ -2,7 +2,10 @@ use super::super::fixture::{at, beat, heartbeat};
 use super::*;
 use murmur_core::config::cron::Crons;
 use murmur_core::config::file::File;
-use murmur_core::config::heartbeat::{Heartbeat, resolve_registered};
+use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId, resolve_registered};
+use murmur_core::failures::Streak;
+use murmur_core::id::SessionId;
+use murmur_store::limits::StoppedBeat;
 use std::num::NonZeroU32;
 use std::path::Path;
 
@@ -25,6 +28,52 @@ fn state(max_concurrent: u32, heartbeats: &[Heartbeat], now: &str) -> Heartbeats
 fn starts(state: &mut Heartbeats, now: &str) -> Vec<String> {
     let started = state.start_due(at(now), true, usize::MAX, || BeatId::new(now));
     started.iter().map(|start| start.running.workspace.display().to_string()).collect()
+}
+
+#[test]
+fn whatever_starts_a_heartbeat_waits_for_its_active_hours() {
+    let (on, hours) = (r#""on":{"path":"src"}"#, r#""activeHours":"12:00-13:00""#);
+    let closed = r#""except":["2026-02-03"]"#;
+    for schedule in [true, false] {
+        // Its keys, what makes it due at 10:00, and when it starts.
+        for (keys, retries, continues, changes, opens) in [
+            (format!("{on},{hours}"), true, false, false, at("12:00:00")),
+            (format!("{on},{hours}"), false, true, false, at("12:00:00")),
+            (format!("{on},{hours}"), false, false, true, at("12:00:00")),
+            (format!("{on},{hours}"), true, true, true, at("12:00:00")),
+            (format!("{on},{closed}"), true, false, false, "2026-02-04T00:00:00Z".parse().unwrap()),
+            (format!("{on},{closed}"), false, true, false, "2026-02-04T00:00:00Z".parse().unwrap()),
+            (on.to_owned(), true, false, false, at("10:00:00")),
+            (on.to_owned(), false, true, false, at("10:00:00")),
+        ] {
+            let mut heartbeat = with(&keys, Some("09:45:00"));
+            // Its schedule is not what makes it due.
+            heartbeat.schedule = heartbeat.schedule.filter(|_| schedule);
+            let mut state = state(4, &[heartbeat], "09:45:00");
+            if changes {
+                state.files_changed(&[HeartbeatId::parse("/a")], at("09:59:58"));
+            }
+            state.change(0, |entry| {
+                let (started_at, session) = (at("09:45:00"), SessionId::new("s"));
+                entry.streak = retries.then(|| Streak {
+                    failures: 1,
+                    retries: 1,
+                    started_at,
+                    retry_at: Some(at("10:00:00")),
+                    reported: false,
+                    replaced: 0,
+                });
+                entry.stopped = continues.then(|| Box::new(StoppedBeat { started_at, session }));
+            });
+            let why = format!("{keys} {schedule} {retries} {continues} {changes}");
+            let starts_at_once = opens == at("10:00:00");
+            let expected: &[&str] = if starts_at_once { &["/a"] } else { &[] };
+            assert_eq!(starts(&mut state, "10:00:00"), expected, "{why}");
+            if !starts_at_once {
+                assert_eq!(state.wake_at(), Some(opens), "{why}");
+            }
+        }
+    }
 }
 
 #[test]

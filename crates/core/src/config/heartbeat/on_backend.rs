@@ -8,7 +8,8 @@ use crate::config::limit::{Source, Sourced};
 use crate::config::problem::Problem;
 use crate::config::settings::Settings;
 use crate::config::watchdogs::Watchdogs;
-use sys::error::Hinted;
+use sys::error::{Failure, Hinted};
+use sys::failure;
 
 impl Heartbeat {
     /// The program that runs its agent, given config.toml's `settings`.
@@ -45,6 +46,20 @@ impl Heartbeat {
                 format!("{key}: {value} in {source} has no effect; timeout ends beats after {timeout}")
             })
             .collect()
+    }
+
+    /// That the budget of all heartbeats can't count its costs, since its agent reports none, given config.toml's `settings`.
+    #[must_use]
+    pub fn unreported_cost(&self, settings: &Settings) -> Option<Failure> {
+        let budget = self.settings.budgets.as_ref()?.total.as_ref()?;
+        let backend = self.backend(settings);
+        let is_missing = budget.is_in_money() && !backend.has(Capability::Cost);
+        is_missing.then(|| {
+            failure!(
+                "budget: {budget} in config.json counts its beats as free, since {backend} reports no cost";
+                "use a budget in tokens, or an agent that reports costs"
+            )
+        })
     }
 
     /// Checks that `backend` can do everything that its files ask for. The error names every key that it doesn't support.
