@@ -171,16 +171,17 @@ pub(super) fn captured_as(id: &str, dir: &DataDir) -> anyhow::Result<Option<Run>
         return Ok(Some(run));
     }
     let hosted = discover::started(&dir.hosts()).unwrap_or_default();
-    Ok(hosted.iter().filter_map(|(agent, _)| hosted_agent(agent, dir)).find(|run| is_it(&run.entry)))
+    Ok(hosted.iter().filter_map(|(info, _)| hosted_agent(&info.agent_id, dir)).find(|run| is_it(&run.entry)))
 }
 
 /// The run of an agent: a beat's, or a hosted one, as its host's record describes it.
 pub(super) fn of_agent(what: &str, dir: &DataDir) -> anyhow::Result<Option<Run>> {
     let hosted = discover::started(&dir.hosts()).unwrap_or_default();
-    let candidates: Vec<Candidate> = hosted.iter().map(|(agent, _)| Candidate::new(agent.as_str())).collect();
+    let candidates: Vec<Candidate> =
+        hosted.iter().map(|(info, _)| Candidate::new(info.agent_id.as_str())).collect();
     if let Some(index) = naming::find(Noun::Agent, what, &candidates, None)?
-        && let Some((agent, _)) = hosted.get(index)
-        && let Some(run) = hosted_agent(agent, dir)
+        && let Some((info, _)) = hosted.get(index)
+        && let Some(run) = hosted_agent(&info.agent_id, dir)
     {
         return Ok(Some(run));
     }
