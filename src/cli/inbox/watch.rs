@@ -214,6 +214,7 @@ mod tests {
             kind: RequestKind::Permission,
             agent: "site-1".to_owned(),
             workspace: "/w".into(),
+            heartbeat: None,
             tool: "Bash".to_owned(),
             input: json!({ "command": "git push" }),
             cwd: "/w".into(),

@@ -121,6 +121,21 @@ pub(super) fn newest(
     Ok(None)
 }
 
+/// The capture of the newest beat that has one, in `workspace`, of `heartbeat` if only that one is meant.
+pub(in crate::cli) fn newest_capture(
+    dir: &DataDir,
+    workspace: Option<&str>,
+    heartbeat: Option<&Option<String>>,
+) -> anyhow::Result<Option<String>> {
+    let is_it = |entry: &JournalEntry| {
+        let is_there = workspace.is_none_or(|workspace| entry.workspace == workspace);
+        is_there && heartbeat.is_none_or(|name| entry.heartbeat == *name) && entry.capture.is_some()
+    };
+    let needle = workspace.map(serde_json::to_string).transpose()?;
+    let found = newest(dir, needle.as_deref(), is_it)?;
+    Ok(found.and_then(|run| run.entry.capture).map(|capture| capture.to_string()))
+}
+
 /// Waits until the output of the agent of a running beat is captured, or the beat is over.
 pub(super) async fn until_captured(run: Run, dir: &DataDir) -> anyhow::Result<Run> {
     let mut watch = Watch::new([&WatchedFolder::new(&dir.beats(), &[]).and_writes()])?;
