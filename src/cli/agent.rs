@@ -9,6 +9,8 @@ use super::{agents, host};
 use crate::agents as known_agents;
 use anyhow::{Context, bail};
 use derun::cli::stdout::{note, stdout};
+use murmur_core::naming::LAST;
+use murmur_store::pulse::health::Health;
 use murmur_store::pulse::task;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -33,8 +35,11 @@ pub(super) fn run(args: &Agent, env: &UserEnv) -> anyhow::Result<ExitCode> {
 fn set_or_show(agent: Option<&str>, task: Option<&str>, env: &UserEnv) -> anyhow::Result<ExitCode> {
     match (agent, task) {
         (None, _) => show(&own(env)?, env)?,
-        // A single argument is the title: the agent is optional.
-        (Some(title), None) => set(&own(env)?, title, env)?,
+        // A single argument is the caller's own task, unless it names an agent: tasks are rarely called so.
+        (Some(typed), None) => match running(typed, env)? {
+            Some(agent) => show(&agent, env)?,
+            None => set(&own(env)?, typed, env)?,
+        },
         (Some(agent), Some(title)) => {
             env.own_data_dir()?;
             let known = runtime()?.block_on(known_agents::all(&sources(env)?, clock::now()))?;
@@ -48,6 +53,20 @@ fn set_or_show(agent: Option<&str>, task: Option<&str>, env: &UserEnv) -> anyhow
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The running agent whose id `typed` is. Words such as the beginning of one may be a task.
+fn running(typed: &str, env: &UserEnv) -> anyhow::Result<Option<String>> {
+    if typed.is_empty() || typed.contains(char::is_whitespace) {
+        return Ok(None);
+    }
+    let mut known = runtime()?.block_on(known_agents::all(&sources(env)?, clock::now()))?;
+    known.retain(|agent| agent.health != Health::Exited && [LAST, &agent.agent_id].contains(&typed));
+    Ok(if known.is_empty() {
+        None
+    } else {
+        agents::meant(typed, &known)?.map(|agent| agent.agent_id.clone())
+    })
 }
 
 /// The agent that runs this command.

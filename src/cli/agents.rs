@@ -22,10 +22,12 @@ use derun::cli::stdout::{stdout, warn};
 use murmur_core::config::problem::Problem;
 use murmur_core::config::quiet::Quiet;
 use murmur_core::config::settings::Settings;
-use murmur_core::naming::{self, Candidate};
+use murmur_core::naming::{self, Candidate, LAST};
 use murmur_store::pulse::health::Health;
 use serde_json::json;
+use std::ffi::OsStr;
 use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use sys::error::{Failure, Hinted};
 use sys::failure;
@@ -107,12 +109,52 @@ fn chosen(typed: &str, agents: &[Agent]) -> anyhow::Result<String> {
     }
 }
 
-/// The agent in `agents` that `typed` stands for; `last` is the one last heard from.
+/// The agent in `agents` that `typed` stands for; `last` is the one last heard from. Agents that have ended are meant only
+/// if no other is.
 pub(super) fn meant<'a>(typed: &str, agents: &'a [Agent]) -> Result<Option<&'a Agent>, Failure> {
-    let candidates: Vec<Candidate> = agents.iter().map(|agent| Candidate::new(&*agent.agent_id)).collect();
-    let last = agents.iter().enumerate().max_by_key(|(_, agent)| agent.at).map(|(index, _)| index);
-    let found = naming::find(naming::Noun::Agent, typed, &candidates, last)?;
-    Ok(found.and_then(|index| agents.get(index)))
+    let find = |agents: &[&'a Agent]| {
+        let called = Called::of(typed);
+        let candidate = |agent: &&Agent| called.candidate(&agent.agent_id, None, &agent.workspace);
+        let candidates: Vec<Candidate> = agents.iter().map(candidate).collect();
+        let last = agents.iter().enumerate().max_by_key(|(_, agent)| agent.at).map(|(index, _)| index);
+        let found = naming::find(naming::Noun::Agent, typed, &candidates, last)?;
+        Ok(found.and_then(|index| agents.get(index).copied()))
+    };
+    let is_left = |agent: &&Agent| agent.health != Health::Exited || agent.agent_id == typed;
+    let running: Vec<&Agent> = agents.iter().filter(is_left).collect();
+    if typed != LAST
+        && let Some(found) = find(&running)?
+    {
+        return Ok(Some(found));
+    }
+    find(&agents.iter().collect::<Vec<_>>())
+}
+
+/// Whether `typed` is a folder that is there. A bare word is none.
+pub(super) fn is_folder(typed: &str) -> bool {
+    (typed.contains('/') || matches!(typed, "." | "..")) && Path::new(typed).is_dir()
+}
+
+/// What an agent may be called: by its id, project, or folder.
+pub(super) struct Called<'a> {
+    typed: &'a str,
+    folder: Option<PathBuf>,
+}
+
+impl<'a> Called<'a> {
+    /// What `typed` may stand for.
+    pub(super) fn of(typed: &'a str) -> Self {
+        let folder = if is_folder(typed) { Path::new(typed).canonicalize().ok() } else { None };
+        Self { typed, folder }
+    }
+
+    /// The agent `id` of this project, in this folder.
+    pub(super) fn candidate(&self, id: &str, project: Option<&str>, folder: &Path) -> Candidate {
+        let is_there = self.folder.as_deref() == Some(folder);
+        let names = project.into_iter().chain(folder.file_name().and_then(OsStr::to_str));
+        let names = names.chain(is_there.then_some(self.typed)).map(str::to_owned);
+        Candidate { id: id.to_owned(), names: names.filter(|name| name != LAST).collect() }
+    }
 }
 
 /// Printed if there are no agents.

@@ -75,12 +75,13 @@ pub(crate) enum AgentCommand {
     Stop(HostStop),
     /// Show or set an agent's task
     #[command(after_help = "\
-With one argument, sets the task of the agent that runs this command.
+With one argument, sets the task of the agent that runs this command, or shows the task of the running agent with this ID.
 
 Examples:
   murmur agent task \"Fix the build\"                set your own task
   murmur agent task site-1f2e3d4c \"Fix the build\"  set the task of another agent
   murmur agent task                                show your own task
+  murmur agent task site-1f2e3d4c                  show the task of another agent
   murmur agent task \"\"                             clear your own task")]
     Task {
         /// Agent ID [default: the agent that runs this command]

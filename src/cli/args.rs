@@ -190,7 +190,7 @@ pub(super) struct Capture {
 pub(super) enum CaptureCommand {
     Run(Run),
     List(Sessions),
-    #[command(mut_arg("id", |id| id.help("Session ID, a prefix of it, or last")))]
+    #[command(mut_arg("id", |id| id.help("Session ID, a prefix of it, heartbeat, folder, or last")))]
     Show(ShowCapture),
 }
 

@@ -13,6 +13,7 @@ use murmur_core::naming::{self, Candidate, LAST};
 use murmur_store::journal::read::{self, Filter, FoundEntry};
 use std::collections::{HashMap, HashSet};
 use std::io::{self, IsTerminal};
+use std::path::Path;
 use std::process::ExitCode;
 use sys::failure;
 
@@ -72,11 +73,22 @@ fn show(args: &ShowCapture, env: &UserEnv) -> anyhow::Result<ExitCode> {
                 failure!("there are no sessions yet"; "capture a command with: murmur capture run -- COMMAND")
             )
         }
-        None => id.clone(),
+        None => of_heartbeat(id, env)?.unwrap_or_else(|| id.clone()),
     };
     let (what, full) = (id.clone(), false);
     let wanted = ShowBeat { what, full, raw: *raw, json: *json, follow: *follow, tail: *tail, plain: *plain };
     super::show::of_capture(&wanted, id, env.read_data_dir().ok().as_ref())
+}
+
+/// The newest capture of a beat of the heartbeat or folder `typed`, unless that is the id of a session.
+fn of_heartbeat(typed: &str, env: &UserEnv) -> anyhow::Result<Option<String>> {
+    if captures::existing()?.is_some_and(|store| store.session(typed).is_ok()) {
+        return Ok(None);
+    }
+    let dir = env.read_data_dir()?;
+    // The error for an unknown id is the better one.
+    let Ok((workspace, heartbeat)) = super::log::meant(Path::new(typed), &dir, env) else { return Ok(None) };
+    super::show::newest_capture(&dir, workspace.as_deref(), heartbeat.as_ref())
 }
 
 /// The id of the session that `typed`, which isn't the id of one, stands for; `None` if there is no such session.

@@ -16,16 +16,19 @@ pub(super) use chat::run as chat;
 pub(super) use send::{interrupt, send, stop};
 pub(super) use spawn::run as spawn;
 
+use super::agents::{self, Called};
 use super::args::{Host, HostCommand};
+use super::style::plain_line;
 use super::user_env::UserEnv;
 use anyhow::{Context, bail};
 use jiff::Timestamp;
 use murmur_core::id::AgentId;
 use murmur_core::naming::{self, Candidate};
 use murmur_host::discover::{self, Condition, HostInfo, PATIENCE};
-use murmur_host::protocol::HOST_PROTOCOL_VERSION;
+use murmur_host::protocol::{AgentInfo, HOST_PROTOCOL_VERSION};
 use murmur_rpc::client::Client;
 use std::process::ExitCode;
+use sys::error::Failure;
 use sys::paths::DataDir;
 use sys::{failure, spelling};
 
@@ -43,30 +46,60 @@ pub(super) fn run(args: &Host, env: &UserEnv) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The hosted agent that `typed` stands for: an id, the beginning of one, or `last`. An unknown id is returned as it is.
-fn meant(dir: &DataDir, typed: &AgentId) -> anyhow::Result<AgentId> {
+/// The agent that `typed` stands for: an id, the beginning of one, a project, a folder, or `last`. An unknown id is returned
+/// as it is.
+fn meant(dir: &DataDir, typed: &str) -> anyhow::Result<AgentId> {
     let known = discover::started(&dir.hosts()).unwrap_or_default();
-    let candidates: Vec<Candidate> = known.iter().map(|(agent, _)| Candidate::new(agent.as_str())).collect();
-    let started = |(_, (_, at)): &(usize, &(AgentId, String))| at.parse::<Timestamp>().ok();
+    let mut known: Vec<AgentInfo> = known.into_iter().map(|(info, _)| info).collect();
+    match index_of(typed, &known)? {
+        Some(index) => Ok(known.swap_remove(index).agent_id),
+        // No agent works in this folder.
+        None if agents::is_folder(typed) => Err(unknown(dir, typed).into()),
+        None => Ok(AgentId::parse(typed)?),
+    }
+}
+
+/// The same for what only a running agent can do: beats and ended agents are meant only if no running hosted agent is.
+fn meant_live(dir: &DataDir, typed: &str) -> anyhow::Result<AgentId> {
+    let known = discover::started(&dir.hosts()).unwrap_or_default();
+    let is_id = known.iter().any(|(info, _)| info.agent_id.as_str() == typed);
+    let live = known.into_iter().filter(|(_, is_live)| *is_live).map(|(info, _)| info);
+    let mut live: Vec<AgentInfo> = live.collect();
+    if is_id || live.is_empty() {
+        return meant(dir, typed);
+    }
+    match index_of(typed, &live)? {
+        Some(index) => Ok(live.swap_remove(index).agent_id),
+        None => meant(dir, typed),
+    }
+}
+
+/// The index of the agent in `known` that `typed` stands for.
+fn index_of(typed: &str, known: &[AgentInfo]) -> Result<Option<usize>, Failure> {
+    let called = Called::of(typed);
+    let candidate =
+        |info: &AgentInfo| called.candidate(info.agent_id.as_str(), Some(&info.project), &info.worktree);
+    let candidates: Vec<Candidate> = known.iter().map(candidate).collect();
+    let started = |(_, info): &(usize, &AgentInfo)| info.started_at.parse::<Timestamp>().ok();
     let last = known.iter().enumerate().max_by_key(started).map(|(index, _)| index);
-    let found = naming::find(naming::Noun::Agent, typed.as_str(), &candidates, last)?;
-    let found = found.and_then(|index| known.into_iter().nth(index));
-    Ok(found.map_or_else(|| typed.clone(), |(agent, _)| agent))
+    naming::find(naming::Noun::Agent, typed, &candidates, last)
 }
 
 /// The host of `agent`, in any condition.
 async fn find(dir: &DataDir, agent: &AgentId) -> anyhow::Result<HostInfo> {
     let seen = discover::find(&dir.hosts(), agent, PATIENCE).await;
-    Ok(seen.ok_or_else(|| {
-        let known = discover::known(&dir.hosts()).unwrap_or_default();
-        let known: Vec<&str> = known.iter().map(AgentId::as_str).collect();
-        match spelling::nearest(agent.as_str(), &known) {
-            Some(meant) => {
-                failure!("no hosted agent \"{agent}\""; "did you mean {meant}? See: murmur agent list --all")
-            }
-            None => failure!("no hosted agent \"{agent}\""; "see: murmur agent list --all"),
-        }
-    })?)
+    Ok(seen.ok_or_else(|| unknown(dir, agent.as_str()))?)
+}
+
+/// The error for an agent that has no host.
+fn unknown(dir: &DataDir, typed: &str) -> Failure {
+    let known = discover::known(&dir.hosts()).unwrap_or_default();
+    let known: Vec<&str> = known.iter().map(AgentId::as_str).collect();
+    let failure = failure!("no hosted agent \"{}\"", plain_line(typed));
+    failure.hint(match spelling::nearest(typed, &known) {
+        Some(meant) => format!("did you mean {meant}? See: murmur agent list --all"),
+        None => "see: murmur agent list --all".to_owned(),
+    })
 }
 
 /// Connects to the host of `agent`, which must be up.

@@ -35,7 +35,7 @@ pub(crate) enum HostCommand {
     /// Show the status of an agent
     Status {
         /// Agent ID
-        agent: AgentId,
+        agent: String,
         /// Print output as JSON
         #[arg(long)]
         json: bool,
@@ -102,8 +102,8 @@ pub(crate) struct HostSpawn {
     after_help = "On a terminal, also asks you about the agent's requests. Exits when the agent ends. Ctrl-C leaves the agent running."
 )]
 pub(crate) struct HostAttach {
-    /// Agent ID, a prefix of it, or last (most recently started)
-    pub(crate) agent: AgentId,
+    /// Agent ID, a prefix of it, project, folder, or last (most recently started)
+    pub(crate) agent: String,
     /// First event to show, counted from 0 [default: the next event]
     #[arg(long, value_name = "N")]
     pub(crate) from: Option<u64>,
@@ -119,8 +119,8 @@ Enter sends a message; a line that ends with \\ continues on the next one. The c
 asks you about the agent's requests.
 Ctrl-C interrupts the agent's turn. Ctrl-D leaves the agent running.")]
 pub(crate) struct HostChat {
-    /// Agent ID, a prefix of it, or last (most recently started)
-    pub(crate) agent: AgentId,
+    /// Agent ID, a prefix of it, project, folder, or last (most recently started)
+    pub(crate) agent: String,
     /// First event to show, counted from 0 [default: the next event]
     #[arg(long, value_name = "N")]
     pub(crate) from: Option<u64>,
@@ -129,8 +129,8 @@ pub(crate) struct HostChat {
 /// Interrupt an agent's current turn; the agent keeps running
 #[derive(Debug, ClapArgs)]
 pub(crate) struct HostInterrupt {
-    /// Agent ID, a prefix of it, or last (most recently started)
-    pub(crate) agent: AgentId,
+    /// Agent ID, a prefix of it, project, folder, or last (most recently started)
+    pub(crate) agent: String,
     /// Print output as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -140,8 +140,8 @@ pub(crate) struct HostInterrupt {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "A busy agent gets the message after its current turn.")]
 pub(crate) struct HostSend {
-    /// Agent ID, a prefix of it, or last (most recently started)
-    pub(crate) agent: AgentId,
+    /// Agent ID, a prefix of it, project, folder, or last (most recently started)
+    pub(crate) agent: String,
     /// Message, or - to read it from stdin
     pub(crate) message: String,
     /// Print output as JSON
@@ -153,9 +153,9 @@ pub(crate) struct HostSend {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Returns once all the agent's processes have ended.")]
 pub(crate) struct HostStop {
-    /// Agent ID, a prefix of it, or last (most recently started)
+    /// Agent ID, a prefix of it, project, folder, or last (most recently started)
     #[arg(required_unless_present = "all")]
-    pub(crate) agent: Option<AgentId>,
+    pub(crate) agent: Option<String>,
     /// Stop every hosted agent
     #[arg(long, conflicts_with = "agent")]
     pub(crate) all: bool,

@@ -1,5 +1,5 @@
 //! `murmur inbox`, and `murmur allow`, `murmur deny` and `murmur answer`: a person's answers to requests, named by number,
-//! id, a prefix of it, or `last`.
+//! id, a prefix of it, heartbeat, agent, folder, or `last`.
 
 pub(super) mod entry;
 pub(super) mod list;
@@ -7,6 +7,7 @@ mod numbers;
 pub(super) mod rule;
 mod watch;
 
+use super::heartbeat_name::is_short_name;
 use super::inbox_args::{Allow, AnswerQuestions, Decision, Deny, Inbox};
 use super::requests::{self, Answer, NewRule, only_people};
 use super::runtime;
@@ -23,6 +24,7 @@ use murmur_core::permit::request::RequestId;
 use murmur_store::journal::deferred::Folder;
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use sys::error::{Failure, Hinted};
 use sys::paths::DataDir;
@@ -156,9 +158,10 @@ fn id_of(typed: &str, dir: &DataDir) -> anyhow::Result<RequestId> {
     if let Some(id) = numbers::request(dir, typed, clock::now())? {
         return Ok(id);
     }
-    match RequestId::parse(typed) {
-        Ok(id) => Ok(id),
-        Err(_) => Ok(chosen(typed, dir)?.id),
+    match (chosen(typed, dir), RequestId::parse(typed)) {
+        (Ok(row), _) => Ok(row.id),
+        (Err(_), Ok(id)) => Ok(id),
+        (Err(error), Err(_)) => Err(error),
     }
 }
 
@@ -176,7 +179,16 @@ fn chosen(called: &str, dir: &DataDir) -> anyhow::Result<Row> {
     {
         bail!(failure!("request {called} is no longer open"; "see: murmur inbox"));
     }
-    let candidates: Vec<Candidate> = rows.iter().map(|row| Candidate::new(row.id.as_str())).collect();
+    let folder = Path::new(typed).canonicalize().ok().filter(|_| typed.contains('/'));
+    let candidate = |row: &Row| {
+        let heartbeat = row.heartbeat.as_deref();
+        let is_it = row.agent == typed
+            || heartbeat == Some(typed)
+            || is_short_name(typed, &row.workspace, heartbeat)
+            || folder.as_ref() == Some(&row.workspace);
+        Candidate { id: row.id.to_string(), names: is_it.then(|| typed.to_owned()).into_iter().collect() }
+    };
+    let candidates: Vec<Candidate> = rows.iter().map(candidate).collect();
     // The oldest comes first.
     let last = rows.len().checked_sub(1);
     let index = naming::choose(naming::Noun::Request, typed, &candidates, last)?;

@@ -111,7 +111,7 @@ pub(super) fn run(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
 }
 
 /// The workspace, and the heartbeat in it if only that one is meant, that `what` names.
-fn meant(
+pub(super) fn meant(
     what: &Path,
     dir: &DataDir,
     env: &UserEnv,

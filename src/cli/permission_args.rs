@@ -56,7 +56,7 @@ pub(crate) struct RulesLog {
     /// Maximum number of decisions, or all
     #[arg(short = 'n', value_name = "N", default_value = "20", value_parser = count, allow_negative_numbers = true)]
     pub(crate) count: usize,
-    /// Show only decisions on calls of agents with this ID, project or heartbeat
+    /// Show only decisions on calls of agents with this ID, project, folder or heartbeat
     #[arg(long)]
     pub(crate) name: Option<String>,
     /// Show only decisions since WHEN, such as 2h, today or 2026-11-22

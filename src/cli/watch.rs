@@ -20,6 +20,7 @@ use agents::Agents;
 use anyhow::bail;
 use clap::Args as ClapArgs;
 use feed::Changes;
+pub(super) use feed::StatusFiles;
 use murmur_core::config::heartbeat::file_of;
 use session::{Session, Wakeup};
 use std::io::{self, IsTerminal};

@@ -276,6 +276,7 @@ mod tests {
             kind: crate::daemon::broker::RequestKind::Permission,
             agent: "site-1".to_owned(),
             workspace: "/w".into(),
+            heartbeat: None,
             tool: tool.to_owned(),
             input: json!({}),
             cwd: "/w".into(),

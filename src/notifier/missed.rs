@@ -1,12 +1,14 @@
 //! What happened while no notifier ran: only what is still true is news.
 
 use super::Notifier;
+use super::news::Known;
 use super::ping::Ping;
 use ::notify::changes::{self, Beat};
 use ::notify::event::Event;
 use ::notify::outbox::KEPT;
 use ::notify::state::State;
 use jiff::Timestamp;
+use murmur_core::config::heartbeat::HeartbeatId;
 use murmur_core::config::notify::{EventKind, Notify};
 use murmur_core::outcome::OutcomeKind;
 use std::collections::BTreeMap;
@@ -17,8 +19,8 @@ use sys::clock;
 pub(super) struct Missed {
     /// Events other than the ends of beats, each with its heartbeat's id.
     events: Vec<(String, Event)>,
-    /// The last ping of each heartbeat, by its name.
-    pub(super) pings: BTreeMap<String, Ping>,
+    /// The last ping of each heartbeat, by its id.
+    pub(super) pings: BTreeMap<HeartbeatId, (Known, Ping)>,
 }
 
 impl Missed {

@@ -11,6 +11,7 @@ use murmur_core::config::cron::Crons;
 use murmur_core::config::file::File;
 use murmur_core::config::heartbeat::HeartbeatId;
 use murmur_core::config::notify::EventKind;
+use murmur_core::config::short_names::{ShortNames, short};
 use murmur_core::permit::request::ANSWERED;
 use murmur_rpc::client::AskError;
 use murmur_store::journal::entry::{JournalEntry, LineKind};
@@ -34,33 +35,53 @@ pub(super) struct Names {
     zone: TimeZone,
     stamp: Option<Stamp>,
     names: HashMap<PathBuf, String>,
+    labels: ShortNames,
+}
+
+/// A heartbeat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Known {
+    pub(super) id: HeartbeatId,
+    /// Its folder's name under `heartbeats/`, else the workspace's in config.json, else its folder's.
+    pub(super) name: String,
+    /// What lists call it. Unlike its name, it tells heartbeats apart.
+    pub(super) label: String,
 }
 
 impl Names {
     pub(super) fn new(dir: &DataDir, zone: &TimeZone) -> Self {
-        Self { config: dir.config(), zone: zone.clone(), stamp: None, names: HashMap::new() }
+        let (names, labels) = (HashMap::new(), ShortNames::default());
+        Self { config: dir.config(), zone: zone.clone(), stamp: None, names, labels }
     }
 
-    /// The name of a heartbeat: its folder's under `heartbeats/`, else the workspace's in config.json, else its folder's.
-    pub(super) fn of(&mut self, workspace: &str, heartbeat: Option<&str>) -> String {
-        if let Some(name) = heartbeat {
-            return name.to_owned();
-        }
+    pub(super) fn of(&mut self, workspace: &str, heartbeat: Option<&str>) -> Known {
         let stamp = Stamp::of(&self.config);
         if stamp != self.stamp {
             self.stamp = stamp;
             // The daemon reports a config.json that isn't readable.
             if let Ok(file) = File::read(&self.config, &Crons::new(self.zone.clone())) {
-                let named = file.workspaces.iter().flatten();
-                self.names = named
-                    .filter_map(|known| Some((known.path.to_path_buf(), known.name.as_deref()?.to_owned())))
-                    .collect();
+                let known: Vec<_> = file.workspaces.iter().flatten().collect();
+                let named = known
+                    .iter()
+                    .filter_map(|known| Some((known.path.to_path_buf(), known.name.as_deref()?.to_owned())));
+                self.names = named.collect();
+                let paths: Vec<_> = known.iter().map(|known| known.path.to_string_lossy()).collect();
+                self.labels = ShortNames::of(paths.iter().map(|path| &**path));
             }
         }
         let path = Path::new(workspace);
-        let folder =
-            || path.file_name().map_or_else(|| workspace.into(), |name| name.to_string_lossy().into_owned());
-        self.names.get(path).cloned().unwrap_or_else(folder)
+        let name = heartbeat.or_else(|| self.names.get(path).map(String::as_str));
+        let name = name.map_or_else(|| short(workspace, None), str::to_owned);
+        let label = self.labels.of_heartbeat(workspace, heartbeat);
+        Known { id: HeartbeatId::new(path, heartbeat), name, label }
+    }
+}
+
+impl Known {
+    /// An event about it.
+    fn event(&self, kind: EventKind, ts: String, text: &str) -> Event {
+        let label = Some(self.label.clone()).filter(|label| *label != self.name);
+        Event { heartbeat: Some(self.name.clone()), label, ..Event::new(kind, ts, text) }
     }
 }
 
@@ -125,19 +146,18 @@ impl Notifier {
     }
 
     fn on_entry(&mut self, entry: JournalEntry, now: Timestamp) {
-        let name = self.names.of(&entry.workspace, entry.heartbeat.as_deref());
+        let known = self.names.of(&entry.workspace, entry.heartbeat.as_deref());
         let text = entry.text().map(|text| text.into_owned()).unwrap_or_default();
-        let id = HeartbeatId::new(Path::new(&entry.workspace), entry.heartbeat.as_deref());
+        let id = &known.id;
         let event = |kind| Event {
-            heartbeat: Some(name.clone()),
             workspace: Some(entry.workspace.clone()),
             agent: Some(entry.agent.clone()).filter(|agent| !agent.is_empty()),
             beat: entry.beat.as_ref().map(ToString::to_string),
-            ..Event::new(kind, entry.ts.clone(), text.clone())
+            ..known.event(kind, entry.ts.clone(), &text)
         };
         let news = match entry.kind {
             LineKind::Beat => {
-                self.ping_end(&name, &entry);
+                self.ping_end(&known, &entry);
                 let beat = Beat {
                     id: id.as_str(),
                     outcome: entry.outcome,
@@ -178,8 +198,8 @@ impl Notifier {
             return;
         }
         let workspace = row.workspace.display().to_string();
+        let known = self.names.of(&workspace, row.heartbeat.as_deref());
         let event = Event {
-            heartbeat: Some(self.names.of(&workspace, None)),
             workspace: Some(workspace),
             agent: Some(row.agent.clone()),
             request: Some(Request {
@@ -191,7 +211,7 @@ impl Notifier {
                 doubt: row.doubt.clone(),
                 expires_at: row.expires_at.clone(),
             }),
-            ..Event::new(EventKind::Waiting, row.asked_at.clone(), "")
+            ..known.event(EventKind::Waiting, row.asked_at.clone(), "")
         };
         self.tell(&event, now);
     }

@@ -3,9 +3,11 @@
 //! Those of one heartbeat are sent one after another, in the order in which its beats started and ended: the monitor believes
 //! the last one.
 
+use super::news::Known;
 use super::{Input, Notifier};
 use ::notify::channel;
 use jiff::{SignedDuration, Timestamp};
+use murmur_core::config::heartbeat::HeartbeatId;
 use murmur_core::id::BeatId;
 use murmur_core::outcome::OutcomeKind;
 use murmur_store::journal::entry::JournalEntry;
@@ -39,7 +41,7 @@ pub(super) struct Ping {
     ended_at: Option<Timestamp>,
 }
 
-/// The pings of all heartbeats, by the heartbeat's name.
+/// The pings of all heartbeats, by the heartbeat's id.
 #[derive(Debug, Default)]
 pub(super) struct Pings {
     /// What waits until the heartbeat's last ping is sent; no entry if none is being sent.
@@ -125,51 +127,51 @@ impl Notifier {
     pub(super) fn ping_start(&mut self, payload: &Value) {
         let text = |key: &str| payload.get(key).and_then(Value::as_str);
         let Some(workspace) = text("workspace") else { return };
-        let name = self.names.of(workspace, text("heartbeat"));
+        let known = self.names.of(workspace, text("heartbeat"));
         let beat = text("beat").map(BeatId::new);
         // What ended before it is pinged before it.
         self.read_journal(clock::now());
-        self.ping(&name, Ping { kind: Kind::Start, beat, text: String::new(), ended_at: None });
+        self.ping(&known, Ping { kind: Kind::Start, beat, text: String::new(), ended_at: None });
     }
 
     /// Pings for the end of a beat of `heartbeat`; while the notifier catches up, only for the last one, once it is known.
-    pub(super) fn ping_end(&mut self, heartbeat: &str, entry: &JournalEntry) {
+    pub(super) fn ping_end(&mut self, heartbeat: &Known, entry: &JournalEntry) {
         let ping = Ping::end(entry);
         match &mut self.missed {
-            Some(missed) => drop(missed.pings.insert(heartbeat.to_owned(), ping)),
+            Some(missed) => drop(missed.pings.insert(heartbeat.id.clone(), (heartbeat.clone(), ping))),
             None => self.ping(heartbeat, ping),
         }
     }
 
     /// Pings for the last beats that ended while no notifier ran.
-    pub(super) fn ping_missed(&mut self, pings: BTreeMap<String, Ping>, now: Timestamp) {
-        for (heartbeat, ping) in pings.into_iter().filter(|(_, ping)| !ping.is_late(now)) {
+    pub(super) fn ping_missed(&mut self, pings: BTreeMap<HeartbeatId, (Known, Ping)>, now: Timestamp) {
+        for (heartbeat, ping) in pings.into_values().filter(|(_, ping)| !ping.is_late(now)) {
             self.ping(&heartbeat, ping);
         }
     }
 
-    fn ping(&mut self, heartbeat: &str, ping: Ping) {
-        if self.notify.ping_for(heartbeat).is_some()
-            && let Some(ping) = self.pings.add(heartbeat, ping)
+    fn ping(&mut self, heartbeat: &Known, ping: Ping) {
+        if self.notify.ping_for(&heartbeat.name).is_some()
+            && let Some(ping) = self.pings.add(heartbeat.id.as_str(), ping)
         {
             self.send_ping(heartbeat, ping);
         }
     }
 
     /// A ping of `heartbeat` was sent, or failed with `error`.
-    pub(super) fn pinged(&mut self, heartbeat: &str, error: Option<&str>) {
+    pub(super) fn pinged(&mut self, heartbeat: &Known, error: Option<&str>) {
         if error.is_some() {
-            self.note(heartbeat, "failed", "ping", error);
+            self.note(&heartbeat.label, "failed", "ping", error);
         }
-        if let Some(next) = self.pings.sent(heartbeat, error.is_some()) {
+        if let Some(next) = self.pings.sent(heartbeat.id.as_str(), error.is_some()) {
             self.send_ping(heartbeat, next);
         }
     }
 
     /// Sends a ping on a thread of its own. It isn't kept on disk: a late ping would be wrong.
-    fn send_ping(&self, heartbeat: &str, ping: Ping) {
-        let Some(address) = self.notify.ping_for(heartbeat).cloned() else { return };
-        let (heartbeat, threads) = (heartbeat.to_owned(), self.threads.clone());
+    fn send_ping(&self, heartbeat: &Known, ping: Ping) {
+        let Some(address) = self.notify.ping_for(&heartbeat.name).cloned() else { return };
+        let (heartbeat, threads) = (heartbeat.clone(), self.threads.clone());
         std::thread::spawn(move || {
             let beat = ping.beat.as_ref().map(BeatId::as_str);
             let sent = channel::ping(&address, ping.kind.suffix(), beat, &ping.text);

@@ -45,6 +45,32 @@ fn a_watched_inbox_shows_each_request_once_as_it_comes() {
 }
 
 #[test]
+fn a_watched_inbox_notices_files_that_change_without_an_event() {
+    let env = Env::new();
+    let site = env.workspace("site", "---\nenabled: false\n---\nDo it.");
+    env.register(&[&site]);
+    let daemon = env.daemon();
+    env.setting("permissions.toml", "");
+    let mut inbox = env.murmur(["inbox", "--watch", "--json"]).start();
+    let mut lines = BufReader::new(inbox.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut next_kind = || {
+        let entry: Value = serde_json::from_str(&lines.next().unwrap()).unwrap();
+        entry["kind"].as_str().unwrap().to_owned()
+    };
+    // The first entry may be in the first list; from then on, it watches.
+    let until = sys::clock::now() + jiff::SignedDuration::from_mins(90);
+    let until = sys::clock::rfc3339(until);
+    let hold = json!({ "window": "five_hour", "resetsAt": until, "until": until });
+    let hold = json!({ "version": 1, "accounts": { "claude": { "windows": {}, "hold": hold } } });
+    std::fs::write(env.data().join("limits.json"), hold.to_string()).unwrap();
+    assert_eq!(next_kind(), "limit");
+    env.setting("permissions.toml", "[[rules]");
+    assert_eq!(next_kind(), "rules");
+    daemon.stop_after_saying("is on hold until");
+    inbox.wait().unwrap();
+}
+
+#[test]
 fn a_watched_inbox_needs_a_daemon() {
     let env = Env::new();
     assert_snapshot!(env.run(["inbox", "--watch"]), @"

@@ -112,6 +112,10 @@ fn workspaces_with_the_same_folder_name_are_told_apart_and_named_so() {
     paused [ENV]/other/site; to resume, run: murmur resume [ENV]/other/site
     [exit 0]
     ");
+    let raw = |name: &str| env.murmur(["capture", "show", "--raw", name]).at(&env.home()).quiet();
+    let captures: Vec<String> =
+        env.journal().iter().map(|entry| raw(entry["capture"].as_str().unwrap())).collect();
+    assert_eq!([raw("mine/site"), raw(sites[1].path())], captures.as_slice());
     let shown = env.murmur(["show", "other/site"]).at(&env.home()).run();
     assert!(shown.lines().next().unwrap().ends_with("/other/site"), "{shown}");
     assert_eq!(env.murmur(["offer", "--", "pause", ""]).quiet(), "mine/site\nother/site\n");

@@ -236,3 +236,43 @@ fn a_channel_that_hangs_delays_no_test_of_another() {
     assert!(lines.next().unwrap().starts_with("first: not sent: "));
     assert_eq!(test.wait().unwrap().code(), Some(1));
 }
+
+#[test]
+fn heartbeats_with_the_same_name_are_told_apart_and_requests_have_their_heartbeats_channels() {
+    let (env, server) = (Env::new(), Ntfy::start());
+    let config = format!("permissions-checker = \"manual\"\n{}", ntfy(&server, ""));
+    env.setting("config.toml", &format!("{config}[notify.heartbeats.nightly]\nwhen = [\"attention\"]\n"));
+    let sites =
+        ["mine/site", "other/site"].map(|path| env.workspace(path, "---\nenabled: false\n---\nLook."));
+    env.register(&[&sites[0], &sites[1]]);
+    let daemon = env.daemon();
+    for site in &sites {
+        says(site, "The disk is full.");
+        env.murmur(["beat", site.path()]).assert().success();
+    }
+    assert_eq!(
+        [server.next(), server.next()].map(|message| message["title"].clone()),
+        ["mine/site needs attention", "other/site needs attention"]
+    );
+    // Both make the same call; only the request of the second one is told.
+    let push = json!({ "type": "tool_use", "id": "t1", "name": "Bash", "input": { "command": "git push" } });
+    sites[0].named("nightly", "---\ninterval: 1d\n---\nPush.");
+    let script = json!({ "script": [[push], [{ "type": "text", "text": "HEARTBEAT_OK" }]] });
+    sites.iter().for_each(|site| site.plays(&script));
+    let nightly = env.murmur(["beat", sites[0].path(), "--name", "nightly"]).start();
+    let mut waiting = Vec::new();
+    while waiting.is_empty() {
+        let list: Value = serde_json::from_str(&env.murmur(["inbox", "--json"]).quiet()).unwrap();
+        waiting = list["entries"].as_array().unwrap().clone();
+    }
+    assert_eq!(waiting[0]["request"]["heartbeat"], "nightly");
+    let other = env.murmur(["beat", sites[1].path()]).start();
+    assert_eq!(server.next()["title"], "other/site waits for approval");
+    for name in ["nightly", "other/site"] {
+        let allowed = env.murmur(["allow", name]).at(&env.home()).run();
+        assert!(allowed.contains("allowed"), "{allowed}");
+    }
+    crate::env::ended(nightly).success();
+    crate::env::ended(other).success();
+    daemon.stop();
+}

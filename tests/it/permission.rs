@@ -325,6 +325,9 @@ fn the_log_shows_decisions_newest_last_and_reads_archives() {
     ");
     let named = env.run(["rules", "log", "--name", "nightly"]);
     assert!(named.lines().count() == 2 && named.contains("site-nightly-0a1b2c3d"), "{named}");
+    let site = env.workspace("site", "Look.");
+    let in_folder = env.run(["rules", "log", "--name", site.path()]);
+    assert!(in_folder.lines().count() == 5, "{in_folder}");
     let raw = env.murmur(["rules", "log", "-n", "1", "--json"]).output().stdout;
     let raw: serde_json::Value = serde_json::from_slice(&raw).unwrap();
     assert_eq!((&raw["breach"], &raw["input"]["command"]), (&json!(true), &json!("git push")));

@@ -24,6 +24,7 @@
 //! - [`heartbeat`]: config.json and frontmatter, combined with the files in the workspace's folder
 //! - [`template`]: what `murmur init` writes, and whether a HEARTBEAT.md is still an unedited template
 //! - [`edit`]: changes to config.json that leave every other byte alone
+//! - [`short_names`]: what people call heartbeats
 //! - [`schema`]: the JSON Schema of config.json
 
 pub mod acp_program;
@@ -55,6 +56,7 @@ pub mod schedule_options;
 pub mod schema;
 pub mod secret_file;
 pub mod settings;
+pub mod short_names;
 pub mod size;
 mod spelling;
 pub mod template;

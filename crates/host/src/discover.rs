@@ -1,6 +1,8 @@
 //! Finds hosts and their state.
 
-use super::protocol::{EARLIER_PROTOCOL_VERSION, HOST_PROTOCOL_VERSION, Pong, REQUESTS, Status, Wait, Waits};
+use super::protocol::{
+    AgentInfo, EARLIER_PROTOCOL_VERSION, HOST_PROTOCOL_VERSION, Pong, REQUESTS, Status, Wait, Waits,
+};
 use super::record::{AgentEnd, Record};
 use super::state::AgentKind;
 use murmur_core::id::AgentId;
@@ -208,10 +210,17 @@ pub fn known(folder: &Path) -> io::Result<Vec<AgentId>> {
     Ok(records.map(|record| record.info.agent_id).collect())
 }
 
-/// All agents with a record, with the time their host started.
-pub fn started(folder: &Path) -> io::Result<Vec<(AgentId, String)>> {
-    let records = process_lock::all(folder)?.into_iter().filter_map(|found| Record::parse(&found.text));
-    Ok(records.map(|record| (record.info.agent_id, record.info.started_at)).collect())
+/// All agents with a record, and whether each is hosted and its host is alive.
+pub fn started(folder: &Path) -> io::Result<Vec<(AgentInfo, bool)>> {
+    let records = process_lock::all(folder)?.into_iter();
+    let records = records.filter_map(|found| Some((Record::parse(&found.text)?, found.is_held)));
+    let is_live = |record: &Record| record.info.kind == AgentKind::Live && record.result.is_none();
+    Ok(records
+        .map(|(record, is_held)| {
+            let is_live = is_held && is_live(&record);
+            (record.info, is_live)
+        })
+        .collect())
 }
 
 /// Requests of agents in `folder` that wait for a person, according to their hosts. Hosts that don't answer, or that
@@ -234,8 +243,6 @@ pub async fn requests(folder: &Path, patience: Duration) -> Vec<Wait> {
 
 /// Hosted agents whose hosts are alive, whether they answer or not.
 pub fn live(folder: &Path) -> io::Result<Vec<AgentId>> {
-    let records = process_lock::all(folder)?.into_iter().filter(|found| found.is_held);
-    let records = records.filter_map(|found| Record::parse(&found.text));
-    let live = records.filter(|record| record.info.kind == AgentKind::Live && record.result.is_none());
-    Ok(live.map(|record| record.info.agent_id).collect())
+    let live = started(folder)?.into_iter().filter(|(_, is_live)| *is_live);
+    Ok(live.map(|(info, _)| info.agent_id).collect())
 }

@@ -44,8 +44,8 @@ pub fn beat_ended(state: &mut State, beat: Beat<'_>, notify: &Notify, now: Times
 /// Records the end of a beat. [`cooled_down`] returns the event to send, if there is one: whoever reads what happened long ago
 /// calls it after the last beat, and so learns only what is still true.
 pub fn hold(state: &mut State, beat: Beat<'_>, notify: &Notify, now: Timestamp) {
-    let name = beat.event.heartbeat.clone().unwrap_or_default();
-    let tally = state.tally.entry(name).or_default();
+    let tally = state.tally.entry(beat.id.to_owned()).or_default();
+    tally.name = beat.event.label().unwrap_or_default().to_owned();
     *tally.outcomes.entry(beat.outcome.to_string()).or_default() += 1;
     tally.cost_usd += beat.cost_usd.unwrap_or_default();
     // A beat that was skipped, that a person stopped, or that waits for an answer says nothing about the heartbeat.
@@ -93,7 +93,8 @@ pub fn digest(state: &mut State, notify: &Notify, now: Timestamp, zone: &TimeZon
     state.digested_at = Some(now);
     let tally = std::mem::take(&mut state.tally);
     let mut text = String::new();
-    for (name, tally) in tally.iter().take(LISTED) {
+    for (id, tally) in tally.iter().take(LISTED) {
+        let name = if tally.name.is_empty() { id } else { &tally.name };
         let outcomes: Vec<String> =
             tally.outcomes.iter().map(|(outcome, count)| format!("{count} {outcome}")).collect();
         let _infallible = write!(text, "{name}: {}", outcomes.join(", "));

@@ -12,9 +12,12 @@ pub struct Event {
     pub kind: EventKind,
     /// When it happened.
     pub ts: String,
-    /// The heartbeat's name.
+    /// The heartbeat's name, as in config.toml.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heartbeat: Option<String>,
+    /// What lists call it, if that isn't its name: `mine/site`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
     /// The workspace's path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
@@ -58,7 +61,14 @@ impl Event {
     #[must_use]
     pub fn new(kind: EventKind, ts: String, text: impl Into<String>) -> Self {
         let text = text.into();
-        Self { kind, ts, heartbeat: None, workspace: None, agent: None, beat: None, text, request: None }
+        let (heartbeat, label, workspace) = (None, None, None);
+        Self { kind, ts, heartbeat, label, workspace, agent: None, beat: None, text, request: None }
+    }
+
+    /// What people call the heartbeat.
+    #[must_use]
+    pub fn label(&self) -> Option<&str> {
+        self.label.as_deref().or(self.heartbeat.as_deref())
     }
 
     /// The id of the request that it is about.

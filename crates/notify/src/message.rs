@@ -72,7 +72,7 @@ impl Message {
 }
 
 fn title(event: &Event) -> String {
-    let who = event.heartbeat.as_deref().or(event.agent.as_deref()).unwrap_or("murmur");
+    let who = event.label().or(event.agent.as_deref()).unwrap_or("murmur");
     let is_question = event.request.as_ref().is_some_and(|request| request.is_question);
     let what = match event.kind {
         EventKind::Attention => "needs attention",

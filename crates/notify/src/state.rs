@@ -29,7 +29,7 @@ pub struct State {
     pub tokens: Vec<Issued>,
     /// When the last digest was made.
     pub digested_at: Option<Timestamp>,
-    /// How each heartbeat's beats ended since then, by its name.
+    /// How each heartbeat's beats ended since then, by its id.
     pub tally: BTreeMap<String, Tally>,
     /// The number of the next entry.
     pub next: u64,
@@ -103,6 +103,8 @@ pub struct ChannelState {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Tally {
+    /// What people call the heartbeat; earlier versions have only this, as the key.
+    pub name: String,
     /// How many beats ended with each outcome.
     pub outcomes: BTreeMap<String, u64>,
     /// What they cost, in US dollars.

@@ -6,7 +6,7 @@ use super::super::style::{in_parentheses, plain_line, with_local_times};
 use super::super::user_env::UserEnv;
 use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
-use murmur_core::id::{AgentId, BeatId, SessionId};
+use murmur_core::id::{BeatId, SessionId};
 use murmur_host::cleanup;
 use murmur_host::discover::{self, Condition, HostInfo, PATIENCE};
 use murmur_host::protocol::Status;
@@ -55,7 +55,7 @@ fn state(condition: &Condition) -> String {
     format!("{}{}", condition.word(), in_background(condition.background() as u64))
 }
 
-pub(super) fn status(agent: &AgentId, json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
+pub(super) fn status(agent: &str, json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.read_data_dir()?;
     let agent = &super::meant(&dir, agent)?;
     let seen = runtime()?.block_on(super::find(&dir, agent))?;

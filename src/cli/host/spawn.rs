@@ -56,7 +56,7 @@ pub(in super::super) fn run(args: &HostSpawn, env: &UserEnv) -> anyhow::Result<E
     }
     if args.attach {
         let from = Some(0);
-        return super::attach(&HostAttach { agent: agent_id, from, json: args.json }, env);
+        return super::attach(&HostAttach { agent: agent_id.to_string(), from, json: args.json }, env);
     }
     let mut out = stdout().lock();
     if args.json {

@@ -2,12 +2,14 @@
 
 use super::super::style::Style;
 use super::super::user_env::UserEnv;
+use super::super::watch::StatusFiles;
 use super::entry::InboxEntry;
 use super::list::{entries, print};
 use crate::daemon::client;
 use anyhow::bail;
 use derun::cli::stdout::stdout;
 use derun::cli::wrapped::{output_width, wrapped_list};
+use jiff::Timestamp;
 use murmur_rpc::client::AskError;
 use murmur_rpc::envelope::{Event, GAP, LAGGED};
 use serde_json::Value;
@@ -17,10 +19,13 @@ use std::time::Duration;
 use sys::error::Hinted;
 use sys::text::Shown;
 use sys::{clock, failure, terminal};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 /// How long a daemon may take to end.
 const ENDING: Duration = Duration::from_secs(2);
+
+/// How long after its deadline an entry is surely gone.
+const MARGIN: Duration = Duration::from_millis(10);
 
 /// Shows the inbox, then each entry that comes, and on a terminal each that goes, until the daemon ends.
 pub(super) async fn follow(json: bool, env: &UserEnv) -> anyhow::Result<()> {
@@ -34,6 +39,7 @@ pub(super) async fn follow(json: bool, env: &UserEnv) -> anyhow::Result<()> {
     };
     client::attach(&mut daemon, None).await?;
     let is_terminal = io::stdout().is_terminal() && !json;
+    let mut files = StatusFiles::new(&dir, env.settings_dir().ok().as_ref());
     let mut inbox: Option<Inbox> = None;
     loop {
         let entries = match entries(env).await {
@@ -62,7 +68,12 @@ pub(super) async fn follow(json: bool, env: &UserEnv) -> anyhow::Result<()> {
             text = if is_first { fitted(&rows, screen_rows()) } else { rows }.into_bytes();
         }
         show(&text, json)?;
-        match daemon.next_event().await {
+        let change = tokio::select! {
+            event = daemon.next_event() => event,
+            () = files.changed() => continue,
+            () = inbox.next_deadline(clock::now()) => continue,
+        };
+        match change {
             Ok(event) => {
                 inbox.on_event(&event);
                 if event.event_type == LAGGED {
@@ -164,6 +175,17 @@ struct Changes {
 }
 
 impl Inbox {
+    /// Waits until the next deadline is over: no event says that a hold has ended.
+    async fn next_deadline(&self, now: Timestamp) {
+        let deadlines = self.entries.iter().filter_map(|entry| entry.deadline);
+        match deadlines.filter(|deadline| *deadline > now).min() {
+            Some(deadline) => {
+                sleep(Duration::try_from(deadline.duration_since(now)).unwrap_or_default() + MARGIN).await
+            }
+            None => std::future::pending().await,
+        }
+    }
+
     fn on_event(&mut self, event: &Event) {
         let text = |name: &str| event.payload.get(name).and_then(Value::as_str);
         match event.event_type.as_str() {
@@ -214,6 +236,7 @@ mod tests {
             kind: RequestKind::Permission,
             agent: "site-1".to_owned(),
             workspace: "/w".into(),
+            heartbeat: None,
             tool: "Bash".to_owned(),
             input: json!({ "command": "git push" }),
             cwd: "/w".into(),

@@ -1,6 +1,7 @@
 //! `murmur rules log`: shows past decisions on agents' calls.
 
 use super::super::args::RulesLog;
+use super::super::heartbeat_name::workspace_or_heartbeat;
 use super::super::reported::call;
 use super::super::style::{Style, plain_line};
 use super::super::user_env::UserEnv;
@@ -9,17 +10,20 @@ use derun::cli::stdout::{stdout, warn};
 use derun::cli::wrapped::{Wrapped, output_width};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use murmur_agent::rule_files::Project;
 use murmur_core::permit::decision::{DecidedBy, DecisionKind};
 use murmur_store::journal::decisions::read::{Decided, Filter, FoundDecision, newest};
 use serde_json::Value;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use sys::error::Hinted;
 use sys::text::Shown;
 
 pub(super) fn run(args: &RulesLog, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let path = env.read_data_dir()?.decisions();
-    let filter = Filter { name: args.name.clone(), since: args.since };
+    let name = args.name.as_deref().map(|name| project(name, env)).transpose()?;
+    let filter = Filter { name, since: args.since };
     let (found, skipped) =
         newest(&path, &filter, args.count).with_context(|| format!("cannot read {}", path.display()))?;
     let mut out = Shown(Wrapped::list(stdout().lock(), output_width().filter(|_| !args.json)));
@@ -39,6 +43,15 @@ pub(super) fn run(args: &RulesLog, env: &UserEnv) -> anyhow::Result<ExitCode> {
         let _closed = warn(error.line());
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The name in decisions for what `typed` names: a folder stands for its project.
+fn project(typed: &str, env: &UserEnv) -> anyhow::Result<String> {
+    if !typed.contains('/') && !typed.contains("::") && ![".", ".."].contains(&typed) {
+        return Ok(typed.to_owned());
+    }
+    let (workspace, heartbeat) = workspace_or_heartbeat(Path::new(typed), &env.read_data_dir()?, env)?;
+    Ok(heartbeat.unwrap_or_else(|| Project::of(&workspace).name))
 }
 
 /// The line for programs: its input as JSON, unless that was cut.

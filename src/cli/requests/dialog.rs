@@ -171,6 +171,7 @@ mod tests {
             kind,
             agent: "site-1".to_owned(),
             workspace: "/w".into(),
+            heartbeat: None,
             tool: "Bash".to_owned(),
             input,
             cwd: "/w".into(),

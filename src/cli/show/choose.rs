@@ -121,6 +121,21 @@ pub(super) fn newest(
     Ok(None)
 }
 
+/// The capture of the newest beat that has one, in `workspace`, of `heartbeat` if only that one is meant.
+pub(in crate::cli) fn newest_capture(
+    dir: &DataDir,
+    workspace: Option<&str>,
+    heartbeat: Option<&Option<String>>,
+) -> anyhow::Result<Option<String>> {
+    let is_it = |entry: &JournalEntry| {
+        let is_there = workspace.is_none_or(|workspace| entry.workspace == workspace);
+        is_there && heartbeat.is_none_or(|name| entry.heartbeat == *name) && entry.capture.is_some()
+    };
+    let needle = workspace.map(serde_json::to_string).transpose()?;
+    let found = newest(dir, needle.as_deref(), is_it)?;
+    Ok(found.and_then(|run| run.entry.capture).map(|capture| capture.to_string()))
+}
+
 /// Waits until the output of the agent of a running beat is captured, or the beat is over.
 pub(super) async fn until_captured(run: Run, dir: &DataDir) -> anyhow::Result<Run> {
     let mut watch = Watch::new([&WatchedFolder::new(&dir.beats(), &[]).and_writes()])?;
@@ -171,16 +186,17 @@ pub(super) fn captured_as(id: &str, dir: &DataDir) -> anyhow::Result<Option<Run>
         return Ok(Some(run));
     }
     let hosted = discover::started(&dir.hosts()).unwrap_or_default();
-    Ok(hosted.iter().filter_map(|(agent, _)| hosted_agent(agent, dir)).find(|run| is_it(&run.entry)))
+    Ok(hosted.iter().filter_map(|(info, _)| hosted_agent(&info.agent_id, dir)).find(|run| is_it(&run.entry)))
 }
 
 /// The run of an agent: a beat's, or a hosted one, as its host's record describes it.
 pub(super) fn of_agent(what: &str, dir: &DataDir) -> anyhow::Result<Option<Run>> {
     let hosted = discover::started(&dir.hosts()).unwrap_or_default();
-    let candidates: Vec<Candidate> = hosted.iter().map(|(agent, _)| Candidate::new(agent.as_str())).collect();
+    let candidates: Vec<Candidate> =
+        hosted.iter().map(|(info, _)| Candidate::new(info.agent_id.as_str())).collect();
     if let Some(index) = naming::find(Noun::Agent, what, &candidates, None)?
-        && let Some((agent, _)) = hosted.get(index)
-        && let Some(run) = hosted_agent(agent, dir)
+        && let Some((info, _)) = hosted.get(index)
+        && let Some(run) = hosted_agent(&info.agent_id, dir)
     {
         return Ok(Some(run));
     }

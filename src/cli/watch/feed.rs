@@ -139,17 +139,31 @@ async fn changed(watch: &mut Option<Watch>) {
     }
 }
 
+/// The files that the status depends on.
+pub(in crate::cli) struct StatusFiles(Option<Watch>);
+
+impl StatusFiles {
+    pub(in crate::cli) fn new(dir: &DataDir, settings: Option<&SettingsDir>) -> Self {
+        // Beats that other processes run begin and end with a file.
+        let own = [WatchedFolder::new(dir.root(), &FILES), WatchedFolder::new(&dir.beats(), &[])];
+        let rules = settings.map(SettingsDir::rules);
+        let folder = rules.as_deref().and_then(Path::parent);
+        let folder = folder.filter(|folder| folder.is_dir());
+        let settings = folder.map(|folder| WatchedFolder::new(folder, &SETTINGS_FILES).and_writes());
+        Self(Watch::new(own.into_iter().chain(settings)).ok())
+    }
+
+    /// Waits until one of them may have changed.
+    pub(in crate::cli) async fn changed(&mut self) {
+        changed(&mut self.0).await;
+    }
+}
+
 /// Asks for the status when a file of the data folder changes.
 async fn files(dir: DataDir, settings: Option<SettingsDir>, changes: Arc<Changes>) {
-    // Beats that other processes run begin and end with a file.
-    let own = [WatchedFolder::new(dir.root(), &FILES), WatchedFolder::new(&dir.beats(), &[])];
-    let rules = settings.map(|settings| settings.rules());
-    let folder = rules.as_deref().and_then(Path::parent);
-    let folder = folder.filter(|folder| folder.is_dir());
-    let settings = folder.map(|folder| WatchedFolder::new(folder, &SETTINGS_FILES).and_writes());
-    let mut watch = Watch::new(own.into_iter().chain(settings)).ok();
+    let mut files = StatusFiles::new(&dir, settings.as_ref());
     loop {
-        changed(&mut watch).await;
+        files.changed().await;
         changes.status();
     }
 }

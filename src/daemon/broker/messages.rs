@@ -147,6 +147,9 @@ pub struct Row {
     pub agent: String,
     /// Its workspace.
     pub workspace: PathBuf,
+    /// The name of a named heartbeat, if the agent runs a beat of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heartbeat: Option<String>,
     /// The tool.
     pub tool: String,
     /// The full input.
@@ -200,6 +203,7 @@ impl Row {
             kind: if request.is_question() { RequestKind::Question } else { RequestKind::Permission },
             agent: request.agent.clone(),
             workspace: request.workspace.clone(),
+            heartbeat: request.beat.as_ref().and_then(|beat| beat.heartbeat.clone()),
             tool: request.tool.clone(),
             input,
             cwd: request.cwd.clone(),

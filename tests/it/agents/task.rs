@@ -33,6 +33,17 @@ fn a_task_is_set_shown_and_cleared() {
 }
 
 #[test]
+fn one_argument_that_names_a_running_agent_shows_its_task() {
+    let env = Env::new();
+    env.beats(&pulse("site-1", 0));
+    env.murmur(["agent", "task", "site-1", "Write the docs"]).assert().success();
+    let task = |word: &str| env.murmur(["agent", "task", word]).set("MURMUR_AGENT_ID", "own-1").run();
+    assert_eq!(task("site-1"), "Write the docs\n[exit 0]");
+    assert_eq!(task("si"), "own-1 is working on: si\n[exit 0]");
+    assert_eq!(task("last"), "Write the docs\n[exit 0]");
+}
+
+#[test]
 fn a_task_for_a_future_agent_is_kept() {
     let env = Env::new();
     assert_snapshot!(env.run(["agent", "task", "../odd", "Mend it"]), @"

@@ -54,7 +54,11 @@ const OBJECTS: [(&str, &str, &[&str]); 15] = [
             "budgets",
         ],
     ),
-    ("murmur permission list --json", "`murmur permission list --json`", &["doubt", "expiresAt"]),
+    (
+        "murmur permission list --json",
+        "`murmur permission list --json`",
+        &["heartbeat", "doubt", "expiresAt"],
+    ),
     ("murmur question list --json", "`murmur permission list --json`", EVERY_FIELD),
     ("murmur show shop --json | jq -c 'del(.beat)'", "`murmur show --json`", &["beat"]),
     ("murmur list --json", "`murmur list --json`", &[]),
@@ -71,8 +75,20 @@ const OBJECTS: [(&str, &str, &[&str]); 15] = [
 ];
 
 /// Commands without an object.
-const EVERY_FIELD: &[&str] =
-    &["id", "kind", "agent", "workspace", "tool", "input", "cwd", "doubt", "state", "askedAt", "expiresAt"];
+const EVERY_FIELD: &[&str] = &[
+    "id",
+    "kind",
+    "agent",
+    "workspace",
+    "heartbeat",
+    "tool",
+    "input",
+    "cwd",
+    "doubt",
+    "state",
+    "askedAt",
+    "expiresAt",
+];
 
 /// The prose under a heading that begins like this.
 fn section(page: &Page, heading: &str) -> String {

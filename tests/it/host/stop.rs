@@ -122,3 +122,35 @@ fn an_agent_that_closes_its_output_is_still_running() {
     assert_eq!(agent.send("two")["state"], "running");
     assert_eq!(stopped(&agent, json!({ "grace": "1h" })).1, json!({ "code": 143 }));
 }
+
+#[test]
+fn a_running_hosted_agent_is_meant_before_beats_and_agents_that_ended() {
+    let env = Env::new();
+    let first = env.live(&json!({}));
+    env.spawning("site-2", &[]).assert().success();
+    env.murmur(["agent", "stop", "site-2"]).assert().success();
+    let (pace, _gate) = env.gate("gate");
+    let workspace = env.workspace("shop", "Look at the build.\n");
+    workspace.plays(&json!({ "live": "echo", "pace": pace }));
+    let mut beat = env.murmur(["beat", workspace.path()]).start();
+    let ids = env.wait_for_agents(3).into_iter();
+    let mut ids = ids.map(|agent| agent["env"]["MURMUR_AGENT_ID"].as_str().unwrap().to_owned());
+    let of_beat = ids.find(|id| !id.starts_with("site-")).unwrap();
+    let folder = env.root().join("site");
+    for name in ["last", "site", "s", folder.to_str().unwrap()] {
+        let sent: Value =
+            serde_json::from_str(&env.murmur(["agent", "send", name, "hello", "--json"]).quiet()).unwrap();
+        assert_eq!(sent["agent_id"], ID, "{name}");
+    }
+    assert_eq!(
+        env.run(["agent", "stop", "site-2"]).lines().next().unwrap(),
+        "| error: agent site-2 has ended"
+    );
+    assert_eq!(env.run(["agent", "stop", "last", "--force"]), "agent site-1 has ended\n[exit 0]");
+    first.wait_for_end();
+    let stopped = env.run(["agent", "stop", &of_beat, "--force"]);
+    assert_eq!(stopped.replace(&of_beat, "BEAT"), "agent BEAT has ended\n[exit 0]");
+    beat.wait().unwrap();
+    let nobody = env.murmur(["agent", "attach", "."]).at(env.root()).run();
+    assert!(nobody.starts_with("| error: no hosted agent \".\"\n"), "{nobody}");
+}
