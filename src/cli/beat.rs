@@ -123,7 +123,8 @@ fn refuse_on_hold(dir: &DataDir, job: &Job) -> anyhow::Result<()> {
 fn refuse_over_budget(dir: &DataDir, heartbeat: &Heartbeat) -> anyhow::Result<()> {
     let now = clock::now();
     let journal = dir.journal();
-    let ledger = budgets::ledger(&journal, std::iter::once(heartbeat), now)
+    // `murmur status` reports parts that are not readable.
+    let (ledger, _unread) = budgets::ledger(&journal, std::iter::once(heartbeat), now)
         .with_context(|| format!("cannot read {}", journal.display()))?;
     match ledger.hold(heartbeat, now) {
         Some(used_up) => {

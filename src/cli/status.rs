@@ -204,7 +204,8 @@ pub(super) async fn from_files(
     let known_heartbeats = || state.entries().iter().map(|entry| &entry.heartbeat);
     let mut spent = Ledger::default();
     match budgets::ledger(&dir.journal(), known_heartbeats(), now) {
-        Ok(ledger) => {
+        Ok((ledger, unread)) => {
+            problems.extend(unread.iter().map(Hinted::line));
             let over_budget = budgets::held(&ledger, known_heartbeats(), now);
             state.set_over_budget(over_budget, now);
             spent = ledger;

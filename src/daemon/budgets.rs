@@ -11,9 +11,11 @@ use murmur_core::usage::line::BeatUsage;
 use murmur_core::usage::scan::scan;
 use murmur_store::journal::read::{Backward, Entries, FoundEntry, readers};
 use murmur_store::journal::tail::{Position, Tail};
+use rotate::PartError;
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 /// A budget that a beat has used up.
 #[derive(Debug)]
@@ -32,6 +34,8 @@ pub struct Budgets {
     ledger: Ledger,
     /// `None` if there is no budget.
     tail: Option<Tail>,
+    /// Parts of the journal that were not counted because they are not readable.
+    unread: Vec<PartError>,
 }
 
 /// The bytes to read before anything else gets a turn.
@@ -46,7 +50,8 @@ impl Budgets {
         now: Timestamp,
     ) -> io::Result<bool> {
         let ledger = Ledger::new(heartbeats, now);
-        if ledger.has_budgets_of(&self.ledger) && self.tail.is_some() != ledger.is_empty() {
+        let is_known = ledger.has_budgets_of(&self.ledger) && self.tail.is_some() != ledger.is_empty();
+        if is_known && self.unread.is_empty() {
             return Ok(false);
         }
         self.start(journal, ledger).map(|()| true)
@@ -68,7 +73,7 @@ impl Budgets {
             return Ok(());
         }
         let tail = Tail::from_end(journal.to_path_buf())?;
-        self.ledger = count(journal, ledger, Some(tail.position()))?;
+        (self.ledger, self.unread) = count(journal, ledger, Some(tail.position()))?;
         self.tail = Some(tail);
         Ok(())
     }
@@ -128,6 +133,11 @@ impl Budgets {
         Ok(found)
     }
 
+    /// The parts of the journal that are not counted because they are not readable, unless they were removed since.
+    pub fn unread(&self) -> impl Iterator<Item = &PartError> {
+        self.unread.iter().filter(|part| part.path.exists())
+    }
+
     /// What is spent.
     #[must_use]
     pub fn ledger(&self) -> &Ledger {
@@ -135,14 +145,14 @@ impl Budgets {
     }
 }
 
-/// The budgets of `heartbeats`, with all that the journal says about them.
+/// The budgets of `heartbeats`, with all that the journal says about them, and its parts that are not readable.
 pub fn ledger<'a>(
     journal: &Path,
     heartbeats: impl Iterator<Item = &'a Heartbeat>,
     now: Timestamp,
-) -> io::Result<Ledger> {
+) -> io::Result<(Ledger, Vec<PartError>)> {
     let ledger = Ledger::new(heartbeats, now);
-    if ledger.is_empty() { Ok(ledger) } else { count(journal, ledger, None) }
+    if ledger.is_empty() { Ok((ledger, Vec::new())) } else { count(journal, ledger, None) }
 }
 
 /// Which of `heartbeats` are on hold because budgets in `ledger` are used up.
@@ -159,10 +169,12 @@ pub fn held<'a>(
     heartbeats.filter(|heartbeat| heartbeat.settings.budgets.is_some()).filter_map(held).collect()
 }
 
-/// Adds the journal's lines before `end` to `ledger`. Parts that are not readable don't count; commands report them.
-fn count(journal: &Path, ledger: Ledger, end: Option<Position>) -> io::Result<Ledger> {
+/// Adds the journal's lines before `end` to `ledger`. Returns the parts that don't count because they are not readable.
+fn count(journal: &Path, ledger: Ledger, end: Option<Position>) -> io::Result<(Ledger, Vec<PartError>)> {
     let since = ledger.since();
-    let files = readers(journal, end, since, &|_| ())?;
+    let unread = Mutex::new(Vec::new());
+    let skip = |error| unread.lock().unwrap_or_else(PoisonError::into_inner).push(error);
+    let files = readers(journal, end, since, &skip)?;
     let since = since.map_or(i64::MIN, Timestamp::as_millisecond);
     let add = |ledger: &mut Ledger, line: &BeatUsage<'_>| {
         if line.ended().is_some_and(|ended| ended >= since) {
@@ -170,5 +182,8 @@ fn count(journal: &Path, ledger: Ledger, end: Option<Position>) -> io::Result<Le
         }
     };
     let counted = scan(files, || ledger.clone(), add)?;
-    Ok(counted.into_iter().reduce(|sum, more| sum.merged(&more)).unwrap_or(ledger))
+    let ledger = counted.into_iter().reduce(|sum, more| sum.merged(&more)).unwrap_or(ledger);
+    let mut unread = unread.into_inner().unwrap_or_else(PoisonError::into_inner);
+    unread.sort_by(|one, next| one.path.cmp(&next.path));
+    Ok((ledger, unread))
 }

@@ -196,29 +196,24 @@ impl Collector<'_> {
 
     fn remove_folder(&mut self, folder: &Path) {
         if folder.symlink_metadata().is_ok_and(|found| found.is_dir()) {
-            self.note_removal(folder, "folder of an agent", "its agent ended");
-            if !self.is_dry_run {
-                self.record("remove", folder, std::fs::remove_dir_all(folder));
-            }
+            let removal = removal(folder, "folder of an agent", "its agent ended");
+            self.remove(removal, |folder| std::fs::remove_dir_all(folder));
         }
     }
 
     fn remove_file(&mut self, path: &Path, what: &str, why: &'static str) {
-        self.note_removal(path, what, why);
-        if !self.is_dry_run {
-            self.record("remove", path, std::fs::remove_file(path));
-        }
+        self.remove(removal(path, what, why), |path| std::fs::remove_file(path));
     }
 
-    /// Notes that `path` is removed, with the size of its files.
-    fn note_removal(&mut self, path: &Path, what: &str, why: &'static str) {
-        let size = |path: &Path| path.symlink_metadata().map_or(0, |found| found.len());
-        let inner = std::fs::read_dir(path).into_iter().flatten().flatten();
-        let bytes = match path.is_dir() {
-            true => inner.map(|entry| size(&entry.path())).sum(),
-            false => size(path),
+    /// Removes it with `remove`, and lists it if that succeeds. A dry run only lists it.
+    fn remove(&mut self, removal: Removed, remove: impl FnOnce(&Path) -> io::Result<()>) {
+        let is_gone = self.is_dry_run || {
+            let removed = remove(&removal.path);
+            let is_ok = removed.is_ok();
+            self.record("remove", &removal.path, removed);
+            is_ok
         };
-        self.removed.push(Removed { path: path.to_path_buf(), what: what.to_owned(), bytes, why });
+        self.removed.extend(is_gone.then_some(removal));
     }
 
     /// Whether `at` is at least `retention` ago; otherwise the next run is scheduled for when it will be.
@@ -251,6 +246,17 @@ impl Collector<'_> {
             self.error.get_or_insert(GcError { what, path: path.to_path_buf(), source });
         }
     }
+}
+
+/// The removal of `path`, with the size of its files.
+fn removal(path: &Path, what: &str, why: &'static str) -> Removed {
+    let size = |path: &Path| path.symlink_metadata().map_or(0, |found| found.len());
+    let inner = std::fs::read_dir(path).into_iter().flatten().flatten();
+    let bytes = match path.is_dir() {
+        true => inner.map(|entry| size(&entry.path())).sum(),
+        false => size(path),
+    };
+    Removed { path: path.to_path_buf(), what: what.to_owned(), bytes, why }
 }
 
 /// Whether the agent of `pulse` has ended. An agent with an unknown process counts as ended: if it is alive, its next call

@@ -1,6 +1,6 @@
 //! murmur's own files: whether they are private and readable, and whether there is free disk space.
 
-use super::finding::counted;
+use super::finding::{Level, counted};
 use super::{Check, Environment, Finding, Hint, config, folders};
 use crate::daemon::state_files;
 use jiff::{SignedDuration, Timestamp};
@@ -28,12 +28,11 @@ pub(super) fn examine(environment: &Environment, read: &Result<Resolved, FileErr
     let mut findings = vec![folder(environment, &usable)];
     match usable {
         Ok(false) => {}
-        Ok(true) => findings.extend([
-            config::heartbeats(environment, read),
-            room(environment),
-            journal(environment),
-            check_clock(environment, read.as_ref().ok()),
-        ]),
+        Ok(true) => {
+            findings.extend([config::heartbeats(environment, read), room(environment)]);
+            findings.extend(journal(environment));
+            findings.push(check_clock(environment, read.as_ref().ok()));
+        }
         Err(_) => {
             let depend = [Check::CONFIG, Check::DISK, Check::JOURNAL, Check::CLOCK];
             findings.extend(depend.map(Check::skipped));
@@ -138,8 +137,23 @@ fn room(environment: &Environment) -> Finding {
     }
 }
 
-/// Checks every line of the journal, and that all parts of rotated files are readable.
-fn journal(environment: &Environment) -> Finding {
+/// Checks the journal, and that all parts of rotated files are readable.
+fn journal(environment: &Environment) -> Vec<Finding> {
+    let dir = &environment.dir;
+    let rotated = [dir.journal(), dir.decisions(), dir.log()];
+    let parts = rotated.iter().flat_map(|live| rotate::parts(live).unwrap_or_default());
+    let damaged = parts.filter_map(|part| part.open().err());
+    let mut findings: Vec<Finding> =
+        damaged.map(|error| Check::JOURNAL.failed(&error).into_warning()).collect();
+    let lines = journal_lines(environment);
+    if findings.is_empty() || lines.level != Level::Ok {
+        findings.insert(0, lines);
+    }
+    findings
+}
+
+/// Checks every line of the journal.
+fn journal_lines(environment: &Environment) -> Finding {
     let (check, path) = (Check::JOURNAL, environment.dir.journal());
     let unreadable = |error: io::Error| {
         check.fail(format!("cannot read {}: {error}", path.display()), Hint::OWNER_AND_MODE)
@@ -175,11 +189,6 @@ fn journal(environment: &Environment) -> Finding {
     }
     if let Some(problem) = append::problem(&path) {
         return check.failed(&problem);
-    }
-    let rotated = [path.clone(), environment.dir.decisions(), environment.dir.log()];
-    let parts = rotated.iter().flat_map(|live| rotate::parts(live).unwrap_or_default());
-    if let Some(error) = parts.filter_map(|part| part.open().err()).next() {
-        return check.failed(&error).into_warning();
     }
     if wrong == 0 {
         return check.ok(counted(count, "line"));

@@ -90,6 +90,17 @@ fn a_corrupt_part_is_reported_and_nothing_else_stops() {
     assert!(env.run(["doctor"]).contains("-000001.jsonl.zst"));
     assert!(env.run(["beat", site.path()]).ends_with("[exit 0]"));
     assert!(env.run(["status"]).ends_with("[exit 0]"));
+    // The doctor names every part, also without a journal.
+    for part in parts(&env) {
+        fs::remove_file(&part).unwrap();
+        let name = part.to_str().unwrap().trim_end_matches(".zst").to_owned();
+        fs::write(name + ".zst", "not zstd").unwrap();
+    }
+    fs::remove_file(env.data().join("heartbeats.jsonl")).unwrap();
+    let doctor = env.run(["doctor"]);
+    for name in ["-000001.jsonl.zst", "-000002.jsonl.zst"] {
+        assert!(doctor.contains(&format!("{name}: it is damaged")), "{doctor}");
+    }
 }
 
 #[test]
@@ -121,7 +132,12 @@ fn a_daemon_with_a_budget_counts_all_but_a_corrupt_part_and_starts_beats() {
     let status = env.ask("status", &Value::Null);
     let why = status["heartbeats"][0]["held"]["why"].as_str().unwrap_or_default().to_owned();
     assert!(why.contains("the budget of 1 USD a month"), "{status}");
+    // What isn't counted is a problem, with and without a daemon.
+    let damaged = "-000001.jsonl.zst: it is damaged; restore it from a backup or remove it";
+    assert!(status["problems"].to_string().contains(damaged), "{status}");
     daemon.stop_after_saying("the budget of 1 USD a month");
+    let status = env.run(["status"]);
+    assert!(status.contains(damaged), "{status}");
 }
 
 #[test]

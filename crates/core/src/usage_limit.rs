@@ -16,8 +16,16 @@ use std::sync::Arc;
 pub use crate::config::reserve::Reserve;
 pub use message::{LimitMessage, is_other_limit};
 
-/// How far in the future a reset may lie. Limits are per hours, days, weeks or months.
-const MAX_AHEAD: SignedDuration = SignedDuration::from_hours(24 * 32);
+/// How far in the future a reset of `window` may lie. Limits that don't say how long they last are per month at most. Clocks
+/// may differ a little.
+fn max_ahead(window: &str) -> SignedDuration {
+    let hours = match window {
+        "five_hour" => 6,
+        weekly if weekly.starts_with("seven_day") => 8 * 24,
+        _ => 32 * 24,
+    };
+    SignedDuration::from_hours(hours)
+}
 
 /// The longest extra wait after a reset, in seconds. Each account has its own, so that not all of them start at once.
 const MAX_JITTER: u64 = 120;
@@ -93,8 +101,15 @@ pub enum UnknownReset {
     #[error("its reset time is in the past")]
     Past,
     /// The time is too far in the future.
-    #[error("its reset time is more than {} days away", MAX_AHEAD.as_hours() / 24)]
-    TooFar,
+    #[error("its reset time is more than {} away", hours_or_days(*.0))]
+    TooFar(SignedDuration),
+}
+
+fn hours_or_days(time: SignedDuration) -> String {
+    match time.as_hours() {
+        hours if hours % 24 == 0 => format!("{} days", hours / 24),
+        hours => format!("{hours} hours"),
+    }
 }
 
 /// Returns the hold for `account`, whose limit `window` is reached.
@@ -111,10 +126,11 @@ pub fn hold(
     if resets_at <= now {
         return Err(UnknownReset::Past);
     }
-    if resets_at.duration_since(now) > MAX_AHEAD {
-        return Err(UnknownReset::TooFar);
+    let most = max_ahead(window);
+    if resets_at.duration_since(now) > most {
+        return Err(UnknownReset::TooFar(most));
     }
-    let until = resets_at.checked_add(account.jitter()).map_err(|_| UnknownReset::TooFar)?;
+    let until = resets_at.checked_add(account.jitter()).map_err(|_| UnknownReset::TooFar(most))?;
     Ok(Hold { window: window.to_owned(), resets_at, until })
 }
 
@@ -146,7 +162,8 @@ impl Usage {
     #[must_use]
     pub fn held(&self, now: Timestamp) -> Option<&Hold> {
         // A hold from before the clock was set back could be as long as the clock was wrong.
-        self.hold.as_ref().filter(|hold| now < hold.until && hold.resets_at.duration_since(now) <= MAX_AHEAD)
+        let is_plausible = |hold: &Hold| hold.resets_at.duration_since(now) <= max_ahead(&hold.window);
+        self.hold.as_ref().filter(|hold| now < hold.until && is_plausible(hold))
     }
 
     /// The limit that leaves less than `reserve`, if any; the one that resets last.
@@ -154,7 +171,7 @@ impl Usage {
     pub fn reserved_until(&self, reserve: Reserve, now: Timestamp) -> Option<Reserved> {
         let full = |(window, known): (&String, &Window)| {
             let (utilization, until) = (known.utilization?, known.resets_at?);
-            let is_open = now < until && until.duration_since(now) <= MAX_AHEAD;
+            let is_open = now < until && until.duration_since(now) <= max_ahead(window);
             (is_open && utilization > reserve.usable()).then(|| Reserved {
                 window: window.clone(),
                 utilization,

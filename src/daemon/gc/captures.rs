@@ -1,6 +1,6 @@
 //! Removes captures: those of beats by age and size, others once they expire.
 
-use super::{Collector, Removed};
+use super::{Collector, Removed, removal};
 use derun::id::SessionId;
 use derun::log::Log;
 use derun::pack::{self, Label, Pack};
@@ -49,30 +49,35 @@ impl Collector<'_> {
             let path = sessions.join(stored[place].name());
             let whose = stored[place].label(store).map(|label| label.group);
             let what = whose.map_or_else(|| "capture".to_owned(), |whose| format!("capture of {whose}"));
-            if !self.is_dry_run {
-                self.record("remove", &path, stored[place].remove(store, self.now));
-            }
             let why = match why {
                 Why::Age => "too old",
                 Why::Size => "captures exceed max",
             };
-            self.removed.push(Removed { path, what, bytes: captures[place].bytes, why });
+            let removal = Removed { path, what, bytes: captures[place].bytes, why };
+            let now = self.now;
+            self.remove(removal, |_| stored[place].remove(store, now));
         }
         Ok(())
     }
 
     fn expired(&mut self, store: &Store, sessions: &Path) -> io::Result<()> {
+        let mut expired = Vec::new();
         for name in retention::expired(store, DEFAULT_RETENTION, self.now)? {
             let path = sessions.join(name);
             if self.removed.iter().all(|removed| removed.path != path) {
-                self.note_removal(&path, "capture", "expired");
+                expired.push(removal(&path, "capture", "expired"));
             }
         }
+        let mut swept = Ok(());
         if !self.is_dry_run {
             let mut log = Log::open(store.root());
-            retention::sweep(store, DEFAULT_RETENTION, self.now, &mut log, || ControlFlow::Continue(()))?;
+            let sweep =
+                retention::sweep(store, DEFAULT_RETENTION, self.now, &mut log, || ControlFlow::Continue(()));
+            swept = sweep.map(drop);
+            expired.retain(|removal| !removal.path.exists());
         }
-        Ok(())
+        self.removed.extend(expired);
+        swept
     }
 }
 
@@ -116,7 +121,11 @@ impl Stored {
     fn remove(&self, store: &Store, now: Timestamp) -> io::Result<()> {
         match self {
             Self::Packed(pack) => pack::remove(store, pack),
-            Self::Unpacked(unpacked) => unpacked::remove(store, &unpacked.id, now).map(drop),
+            Self::Unpacked(unpacked) => match unpacked::remove(store, &unpacked.id, now)? {
+                true => Ok(()),
+                // It is being written after all, so it is no failure.
+                false => Err(io::ErrorKind::NotFound.into()),
+            },
         }
     }
 }

@@ -242,3 +242,26 @@ fn old_parts_of_rotated_files_are_removed_except_the_newest_of_each() {
     assert_eq!(fixture.collect(later + DAY).removed.len(), 6);
     assert_eq!(left(), [1; 3]);
 }
+
+#[test]
+fn what_could_not_be_removed_is_not_listed() {
+    let fixture = Fixture::new();
+    let (dir, now, path) = (&fixture.dir, fixture.now, fixture.dir.log());
+    let mut collector = Collector {
+        dir,
+        now,
+        is_dry_run: false,
+        hosted: HashSet::new(),
+        next: now,
+        removed: Vec::new(),
+        error: None,
+    };
+    // Somebody else removed the first.
+    for kind in [io::ErrorKind::NotFound, io::ErrorKind::PermissionDenied] {
+        collector.remove(removal(&path, "temporary file", "left over"), |_| Err(kind.into()));
+        assert!(collector.removed.is_empty());
+        assert_eq!(collector.error.is_some(), kind == io::ErrorKind::PermissionDenied);
+    }
+    collector.remove(removal(&path, "temporary file", "left over"), |_| Ok(()));
+    assert_eq!(collector.removed.len(), 1);
+}

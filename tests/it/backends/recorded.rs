@@ -66,7 +66,7 @@ fn recorded_beats_of_codex_have_their_outcome() {
     server-error: outcome "error", error "reported an error: We’re currently experiencing high demand, which may cause temporary errors.", apiErrorStatus 500, retryable true, model "gpt-5.5"
     unauthorized: outcome "error", error "reported an error: unexpected status 401 Unauthorized: refused for a test, url: http://127.0.0.1:8080/v1/responses", apiErrorStatus 401, model "gpt-5.5"
     unreachable: outcome "error", error "reported an error: stream disconnected before completion: error sending request", retryable true, model "gpt-5.5"
-    usage-limit: outcome "limited", summary "the five-hour limit is reached; its reset time is more than 32 days away, so the account is not put on hold", apiErrorStatus 429, model "gpt-5.5"
+    usage-limit: outcome "limited", summary "the five-hour limit is reached; its reset time is more than 6 hours away, so the account is not put on hold", apiErrorStatus 429, model "gpt-5.5"
     usage-limit-without-window: outcome "limited", summary "the usage limit is reached; its reset time is unknown, so the account is not put on hold", apiErrorStatus 429, model "gpt-5.5"
     "#);
 }

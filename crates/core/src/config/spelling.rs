@@ -15,20 +15,27 @@ pub(super) fn is_about_permission(found: &str) -> bool {
 }
 
 /// The keys that keep beats from running, costing or being believed. Without one of them, a heartbeat does more than it may.
-const LIMITS: [&str; 15] = [
+const LIMITS: [&str; 22] = [
     "activeHours",
+    "breaker",
     "budget",
+    "catchUp",
     "enabled",
     "except",
     "gates",
     "idleTimeout",
     "maxBudgetUsd",
+    "maxTurns",
     "mcp",
     "minFree",
     "onLimit",
+    "overlap",
     "requires",
     "reserve",
+    "startDeadline",
     "startTimeout",
+    "timeout",
+    "toolTimeout",
     "verify",
     "when",
 ];
@@ -68,11 +75,23 @@ mod tests {
             "require",
             "excepts",
             "idletimeout",
+            "toolTimeOut",
+            "tooltimeouts",
+            "startdeadline",
+            "startDeadlin",
+            "catchup",
+            "catch_up",
+            "overlaps",
+            "breakr",
+            "timout",
+            "Timeout",
+            "max_turns",
+            "maxTurn",
         ] {
             assert!(is_about_limits(found, &KEYS), "{found}");
         }
         for found in
-            ["comment", "max_turns", "intervall", "notes", "owner", "description", "timout", "x", "crn"]
+            ["comment", "intervall", "notes", "owner", "description", "x", "crn", "jiter", "retries", "tags"]
         {
             assert!(!is_about_limits(found, &KEYS), "{found}");
         }

@@ -3,8 +3,8 @@
 //! The wording is that of 2.1.110 to 2.1.332: `You've hit your 5-hour limit · resets Jan 1, 2030, 12am (UTC)`. On the day
 //! itself, there is only the time.
 
-use jiff::Timestamp;
 use jiff::civil::{Date, Time};
+use jiff::{SignedDuration, Timestamp, Zoned};
 
 /// A message that a usage limit is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +22,8 @@ pub fn is_other_limit(text: &str) -> bool {
 }
 
 impl LimitMessage {
-    /// Reads the `text` of an error; `None` if it is about something else. A time without a date is the next one after `now`.
+    /// Reads the `text` of an error; `None` if it is about something else. A time without a date is the next one after `now`, or
+    /// the minute that `now` is in.
     #[must_use]
     pub fn parse(text: &str, now: Timestamp) -> Option<Self> {
         let rest = text.trim().strip_prefix("You've hit your ")?;
@@ -52,7 +53,7 @@ fn reset(when: &str, now: Timestamp) -> Option<Timestamp> {
     let found = match parts[..] {
         [time] => {
             let found = at(today, time)?;
-            if found.timestamp() < now { at(today.tomorrow().ok()?, time)? } else { found }
+            if end_of_minute(&found)? <= now { at(today.tomorrow().ok()?, time)? } else { found }
         }
         [day, time] => {
             let found = at(date(day, today.year())?, time)?;
@@ -62,7 +63,13 @@ fn reset(when: &str, now: Timestamp) -> Option<Timestamp> {
         [day, year, time] => at(date(day, year.parse().ok()?)?, time)?,
         _ => return None,
     };
-    Some(found.timestamp())
+    // The time has no seconds: it may be a moment ago.
+    let end = end_of_minute(&found)?;
+    Some(if (found.timestamp()..end).contains(&now) { end } else { found.timestamp() })
+}
+
+fn end_of_minute(time: &Zoned) -> Option<Timestamp> {
+    time.timestamp().checked_add(SignedDuration::from_mins(1)).ok()
 }
 
 /// Reads `Jan 1`.
@@ -101,6 +108,10 @@ mod tests {
             ),
             ("You've hit your 5-hour limit · resets 12am (UTC)", "five_hour", Some("2026-11-27T00:00:00Z")),
             ("You've hit your limit · resets 9pm (UTC)", "", Some("2026-11-27T21:00:00Z")),
+            ("You've hit your limit · resets 9:09pm (UTC)", "", Some("2026-11-27T21:09:00Z")),
+            ("You've hit your limit · resets 9:10pm (UTC)", "", Some("2026-11-26T21:11:00Z")),
+            ("You've hit your limit · resets Nov 26, 9:10pm (UTC)", "", Some("2026-11-26T21:11:00Z")),
+            ("You've hit your limit · resets Nov 26, 9:09pm (UTC)", "", Some("2026-11-26T21:09:00Z")),
             ("You've hit your limit · resets 12pm (UTC)", "", Some("2026-11-27T12:00:00Z")),
             (
                 "You've hit your weekly limit · resets 1am (Europe/Berlin)",

@@ -30,15 +30,25 @@ fn accounts_wait_differently_long_after_the_same_reset() {
 
 #[test]
 fn a_reset_that_cannot_be_right_holds_nothing() {
-    for (resets_at, why) in [
-        (None, "its reset time is unknown"),
-        (Some("2026-02-03T10:00:00Z"), "its reset time is in the past"),
-        (Some("1970-01-01T00:00:00Z"), "its reset time is in the past"),
-        (Some("2026-03-08T10:00:00Z"), "its reset time is more than 32 days away"),
-        (Some("9999-12-01T00:00:00Z"), "its reset time is more than 32 days away"),
+    for (window, resets_at, why) in [
+        ("five_hour", None, "its reset time is unknown"),
+        ("five_hour", Some("2026-02-03T10:00:00Z"), "its reset time is in the past"),
+        ("five_hour", Some("1970-01-01T00:00:00Z"), "its reset time is in the past"),
+        ("five_hour", Some("2026-02-03T16:00:01Z"), "its reset time is more than 6 hours away"),
+        ("five_hour", Some("9999-12-01T00:00:00Z"), "its reset time is more than 6 hours away"),
+        ("seven_day", Some("2026-02-11T10:00:01Z"), "its reset time is more than 8 days away"),
+        ("seven_day_opus", Some("2026-03-05T10:00:00Z"), "its reset time is more than 8 days away"),
+        ("", Some("2026-03-08T10:00:00Z"), "its reset time is more than 32 days away"),
     ] {
-        let held = hold(&account(), "five_hour", resets_at.map(at), at(NOW));
-        assert_eq!(held.unwrap_err().to_string(), why, "{resets_at:?}");
+        let held = hold(&account(), window, resets_at.map(at), at(NOW));
+        assert_eq!(held.unwrap_err().to_string(), why, "{window} {resets_at:?}");
+    }
+    for (window, resets_at) in [
+        ("five_hour", "2026-02-03T16:00:00Z"),
+        ("seven_day_opus", "2026-02-11T10:00:00Z"),
+        ("overage", "2026-03-05T10:00:00Z"),
+    ] {
+        assert!(hold(&account(), window, Some(at(resets_at)), at(NOW)).is_ok(), "{window}");
     }
 }
 

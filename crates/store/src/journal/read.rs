@@ -336,7 +336,7 @@ pub fn readers<'a>(
         live = None;
         while let Some(part) = parts.pop() {
             if part.inode() == Some(end.inode) {
-                live = part.open().ok();
+                live = part.open().map_err(skip).ok();
                 break;
             }
         }

@@ -298,7 +298,7 @@ fn an_invalid_entry_keeps_its_valid_keys() {
 #[test]
 fn unknown_keys_are_warnings_and_equal_keys_count_as_the_last() {
     let file = parse(
-        "{\"comment\": 1, \"maxconcurrent\": 2, \"maxConcurrent\": 5, \"maxConcurrent\": 6,\n \"workspaces\": [{\"path\": \"/a\", \"max_turns\": 9, \"path\": \"/b\", \"p\\u0061th\": \"/c\"}]}",
+        "{\"comment\": 1, \"maxconcurrent\": 2, \"maxConcurrent\": 5, \"maxConcurrent\": 6,\n \"workspaces\": [{\"path\": \"/a\", \"modle\": 9, \"path\": \"/b\", \"p\\u0061th\": \"/c\"}]}",
     )
     .unwrap();
     assert_eq!(file.max_concurrent.get(), 6);
@@ -309,7 +309,7 @@ fn unknown_keys_are_warnings_and_equal_keys_count_as_the_last() {
         [
             "/m/config.json:1:2: unknown key \"comment\"; it has no effect; use one of maxConcurrent, reserve, workspaces, budget",
             "/m/config.json:1:16: unknown key \"maxconcurrent\"; did you mean \"maxConcurrent\"?",
-            "/m/config.json:2:32: unknown key \"max_turns\"; did you mean \"maxTurns\"?",
+            "/m/config.json:2:32: unknown key \"modle\"; did you mean \"model\"?",
         ]
     );
 }
