@@ -1,6 +1,5 @@
 //! `host.*` on the daemon's socket, for clients that know only the daemon (docs/reference/daemon-protocol.md).
 
-use murmur_core::config::settings::Settings;
 use murmur_core::id::AgentId;
 use murmur_host::cleanup;
 use murmur_host::discover::{self, PATIENCE};
@@ -17,7 +16,7 @@ use std::time::Duration;
 use sys::clock;
 use sys::error::{Failure, Hinted};
 use sys::failure;
-use sys::paths::{DataDir, SettingsDir};
+use sys::paths::DataDir;
 
 /// The prefix of these message types.
 pub const PREFIX: &str = "host.";
@@ -48,13 +47,8 @@ struct About<T> {
     rest: T,
 }
 
-/// Answers `request`. `path` is the PATH to find and run agents with; `settings` has their default backend.
-pub async fn answer(
-    dir: &DataDir,
-    settings: &SettingsDir,
-    path: Option<&OsStr>,
-    request: &Request,
-) -> Result<Answer, Failure> {
+/// Answers `request`. `path` is the PATH to find and run agents with.
+pub async fn answer(dir: &DataDir, path: Option<&OsStr>, request: &Request) -> Result<Answer, Failure> {
     let payload = &request.payload;
     let folder = dir.hosts();
     Ok(Answer::payload(&match &*request.msg_type {
@@ -82,11 +76,7 @@ pub async fn answer(
             json!({ "agents": agents, "cleaned": cleaned })
         }
         "host.spawn" => {
-            let mut wanted: LaunchOptions = read(payload)?;
-            if wanted.backend.is_none() {
-                let settings = Settings::read(&settings.settings()).map_err(|error| error.failure())?;
-                wanted.backend = settings.agent;
-            }
+            let wanted: LaunchOptions = read(payload)?;
             let path = path.ok_or_else(|| failure!("the daemon is still starting"; "try again"))?;
             let launch = wanted.launch().map_err(|error| error.failure())?;
             let pid = launch.start(dir.root(), path).await.map_err(|error| error.failure())?;

@@ -170,8 +170,7 @@ impl RpcHandlers {
                 ))
             }
             other if other.starts_with(agents::PREFIX) => {
-                let path = self.path.get().map(OsString::as_os_str);
-                agents::answer(&self.dir, self.models.settings(), path, request).await
+                agents::answer(&self.dir, self.path.get().map(OsString::as_os_str), request).await
             }
             other => Err(unknown(other, &MESSAGE_TYPES)),
         }

@@ -30,7 +30,7 @@ fn site(env: &Env, agent: &str) -> Workspace {
 }
 
 /// Makes `agent` the default of config.toml.
-pub(crate) fn default_agent(env: &Env, agent: &str) {
+fn default_agent(env: &Env, agent: &str) {
     let folder = env.data().join("config");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("config.toml"), format!("agent = {agent:?}\n")).unwrap();

@@ -73,7 +73,7 @@ pub struct LaunchOptions {
     pub role: Option<String>,
     /// Its working folder, absolute.
     pub worktree: PathBuf,
-    /// The program that runs it; by default Claude Code. Callers apply the default of config.toml.
+    /// The program that runs it; by default Claude Code.
     #[serde(default)]
     pub backend: Option<Backend>,
     /// The backend's id of a conversation to resume.

@@ -3,7 +3,7 @@
 use super::super::args::{HostAttach, HostSpawn};
 use super::super::style::local_time;
 use super::super::user_env::UserEnv;
-use super::super::{beat, lacks, runtime};
+use super::super::{beat, runtime};
 use super::serve;
 use anyhow::Context;
 use derun::cli::json::print as print_json;
@@ -11,7 +11,6 @@ use derun::cli::stdout::{stdout, warn};
 use murmur_agent::backend;
 use murmur_agent::invocation::own_env;
 use murmur_core::config::backend::Backend;
-use murmur_core::config::settings::Settings;
 use murmur_core::usage_limit::spoken;
 use murmur_host::launch::LaunchOptions;
 use murmur_store::limits;
@@ -23,14 +22,12 @@ use sys::paths::DataDir;
 
 pub(in super::super) fn run(args: &HostSpawn, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.agents_data_dir()?;
-    let settings = Settings::read(&env.settings_dir()?.settings())?;
-    let backend = args.backend.clone().or(settings.agent).unwrap_or_default();
     let wanted = LaunchOptions {
         agent_id: args.agent_id.clone(),
         project: args.project.clone(),
         role: Some(args.role.clone()),
         worktree: std::path::absolute(&args.worktree)?,
-        backend: Some(backend.clone()),
+        backend: args.backend.clone(),
         resume: args.resume.clone(),
         issue: args.issue.clone(),
         model: args.model.clone(),
@@ -50,8 +47,7 @@ pub(in super::super) fn run(args: &HostSpawn, env: &UserEnv) -> anyhow::Result<E
     {
         let _closed = warn(warning);
     }
-    lacks::say(&backend)?;
-    if let Some(held) = held(&backend, &dir, env) {
+    if let Some(held) = held(&args.backend.clone().unwrap_or_default(), &dir, env) {
         let _closed = warn(held);
     }
     if args.attach {

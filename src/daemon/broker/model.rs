@@ -131,11 +131,6 @@ pub async fn serve(stream: UnixStream, line: RpcRequest, asked: Request, models:
 }
 
 impl Models {
-    /// The folder of config.toml.
-    pub fn settings(&self) -> &SettingsDir {
-        &self.settings
-    }
-
     /// Uses the model in config.toml of `settings`, read for each request. `keys` are for providers without a key there.
     #[must_use]
     pub fn new(settings: &SettingsDir, keys: BTreeMap<Provider, Secret>) -> Self {

@@ -182,19 +182,3 @@ fn a_call_that_waits_when_its_turn_is_interrupted_is_the_last_one_and_waits_no_m
         daemon.stop();
     }
 }
-
-#[test]
-fn a_hosted_agent_runs_the_default_backend_of_config_toml() {
-    let env = Env::new();
-    env.agent("codex");
-    crate::backends::default_agent(&env, "codex");
-    env.site(&json!({}));
-    let agent = Live::of(&env, env.spawning(ID, &["--project", "site", "--json"]));
-    agent.follow(0).until(|event| is_idle_after(event, 0));
-    assert!(env.run(["host", "status", ID]).contains("\nBackend: codex\n"));
-    agent.stop();
-    agent.wait_for_end();
-    let said = String::from_utf8(env.spawning("other", &["--project", "site"]).output().stderr).unwrap();
-    assert!(said.contains("note: codex lacks deferred calls"), "{said}");
-    env.run(["host", "stop", "other"]);
-}
