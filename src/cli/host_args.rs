@@ -199,9 +199,9 @@ pub(crate) struct HostServe {
     /// Role, such as manager (may start agents)
     #[arg(long, default_value = "agent")]
     pub(crate) role: String,
-    /// Backend of the agent
-    #[arg(long, default_value = "claude")]
-    pub(crate) backend: Backend,
+    /// Backend of the agent [default: that of config.toml, else claude]
+    #[arg(long)]
+    pub(crate) backend: Option<Backend>,
     /// Session ID of the conversation to resume
     #[arg(long, value_name = "ID")]
     pub(crate) resume: Option<String>,

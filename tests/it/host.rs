@@ -2,6 +2,7 @@
 
 mod attach;
 mod backends;
+mod chosen;
 mod client;
 mod conversation;
 mod files;

@@ -36,9 +36,9 @@ pub struct Launch {
     pub project: String,
     /// Its role.
     pub role: String,
-    /// The program that runs it.
+    /// The program that runs it; the host reads the default from config.toml.
     #[serde(default)]
-    pub backend: Backend,
+    pub backend: Option<Backend>,
     /// Its working folder, absolute.
     pub worktree: PathBuf,
     /// The issue it works on.
@@ -73,7 +73,7 @@ pub struct LaunchOptions {
     pub role: Option<String>,
     /// Its working folder, absolute.
     pub worktree: PathBuf,
-    /// The program that runs it; by default Claude Code.
+    /// The program that runs it; by default that of config.toml, or else Claude Code.
     #[serde(default)]
     pub backend: Option<Backend>,
     /// The backend's id of a conversation to resume.
@@ -125,7 +125,7 @@ impl LaunchOptions {
             agent_id,
             project,
             role: self.role.unwrap_or_else(|| ROLE.to_owned()),
-            backend: self.backend.unwrap_or_default(),
+            backend: self.backend,
             worktree,
             issue: self.issue.map(|issue| issue.trim_start_matches('#').to_owned()),
             model: self.model,
@@ -243,9 +243,11 @@ impl Launch {
         option("agent-id", self.agent_id.as_str().into());
         option("project", self.project.clone().into());
         option("role", self.role.clone().into());
-        option("backend", self.backend.to_string().into());
         option("worktree", self.worktree.clone().into());
-        for (name, value) in [("issue", &self.issue), ("model", &self.model), ("resume", &self.resume)] {
+        let backend = self.backend.as_ref().map(Backend::to_string);
+        for (name, value) in
+            [("backend", &backend), ("issue", &self.issue), ("model", &self.model), ("resume", &self.resume)]
+        {
             if let Some(value) = value {
                 option(name, value.into());
             }

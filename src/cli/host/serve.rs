@@ -114,10 +114,11 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
                 let _closed = process::close_stdout();
             }
         };
-        let account = backend::account(&args.backend, &home, &own_env);
+        let backend = &spec.info.backend;
+        let account = backend::account(backend, &home, &own_env);
         let (mut reports, mut pulses) = (Reports::default(), Pulses::of(&dir, &spec.info));
         let observe = |progress: Progress<'_>, _| {
-            note_version(&progress, &args.backend);
+            note_version(&progress, backend);
             pulses.note(&progress);
             if let Progress::Agent(event) = progress
                 && reports.observe(event, clock::now())
@@ -193,7 +194,8 @@ fn spec(
     let agent_id = args.agent_id.clone().context("--agent-id is missing")?;
     let project = args.project.clone().context("--project is missing")?;
     let user = env.user()?;
-    let command = Settings::read(&user.settings.settings())?.command(&args.backend)?;
+    let backend = backend_or_default(args.backend.as_ref(), &user)?;
+    let command = Settings::read(&user.settings.settings())?.command(&backend)?;
     let path = env.path();
     let program = find::find(&command.program, &path)?;
     let info = AgentInfo {
@@ -201,7 +203,7 @@ fn spec(
         kind: AgentKind::Live,
         project: project.clone(),
         role: args.role.clone(),
-        backend: args.backend.clone(),
+        backend: backend.clone(),
         worktree: worktree.clone(),
         issue: args.issue.clone(),
         beat: None,
@@ -232,11 +234,13 @@ fn spec(
     };
     let hook = HookProgram::find().context("cannot find murmur's hook")?;
     check_extra_args(&args.args)?;
-    let mcp = heartbeat_at(&worktree, env)?
-        .map(|heartbeat| heartbeat.settings.mcp.value.clone())
-        .unwrap_or_default();
+    let heartbeat = heartbeat_at(&worktree, env)?;
+    if let Some(heartbeat) = &heartbeat {
+        heartbeat.check_hosted(&backend)?;
+    }
+    let mcp = heartbeat.map(|heartbeat| heartbeat.settings.mcp.value.clone()).unwrap_or_default();
     let start = trust::start(dir, &user.home, &agent_id, &worktree, &mcp)?;
-    if let Some(untrusted) = start.trust_state.failure(&worktree, &args.backend) {
+    if let Some(untrusted) = start.trust_state.failure(&worktree, &backend) {
         let _full = writeln!(io::stderr(), "{} warning: {}", clock::rfc3339(clock::now()), untrusted.line());
     }
     let plan = Plan {
@@ -255,7 +259,7 @@ fn spec(
         resume: args.resume.as_deref(),
         stdin: message.into_bytes(),
     };
-    let agent = backend::prepare(&args.backend, plan)?;
+    let agent = backend::prepare(&backend, plan)?;
     let spec = Spec {
         info,
         invocation: agent.invocation,
@@ -272,10 +276,18 @@ fn spec(
         own_denials: Some(OwnDenials::of(dir, &user, whose, &worktree, Some(&[]))),
         watched: Some(Watched {
             dir: dir.clone(),
-            account: backend::account(&args.backend, &user.home, &own_env),
+            account: backend::account(&backend, &user.home, &own_env),
         }),
     };
     Ok((spec, start.file, agent.folder))
+}
+
+/// The backend `chosen` for a hosted agent, or else the default of config.toml.
+pub(super) fn backend_or_default(chosen: Option<&Backend>, user: &User) -> anyhow::Result<Backend> {
+    Ok(match chosen {
+        Some(chosen) => chosen.clone(),
+        None => Settings::read(&user.settings.settings())?.agent.unwrap_or_default(),
+    })
 }
 
 /// The role with this name.

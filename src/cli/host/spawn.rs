@@ -3,7 +3,7 @@
 use super::super::args::{HostAttach, HostSpawn};
 use super::super::style::local_time;
 use super::super::user_env::UserEnv;
-use super::super::{beat, runtime};
+use super::super::{beat, lacks, runtime};
 use super::serve;
 use anyhow::Context;
 use derun::cli::json::print as print_json;
@@ -22,12 +22,13 @@ use sys::paths::DataDir;
 
 pub(in super::super) fn run(args: &HostSpawn, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.agents_data_dir()?;
+    let backend = serve::backend_or_default(args.backend.as_ref(), &env.user()?)?;
     let wanted = LaunchOptions {
         agent_id: args.agent_id.clone(),
         project: args.project.clone(),
         role: Some(args.role.clone()),
         worktree: std::path::absolute(&args.worktree)?,
-        backend: args.backend.clone(),
+        backend: Some(backend.clone()),
         resume: args.resume.clone(),
         issue: args.issue.clone(),
         model: args.model.clone(),
@@ -41,13 +42,14 @@ pub(in super::super) fn run(args: &HostSpawn, env: &UserEnv) -> anyhow::Result<E
         let path = beat::path(env).await;
         launch.start(dir.root(), &path).await
     })?;
+    lacks::say(&backend)?;
     let policy = |user| serve::policy(serve::role(&args.role), &worktree, &user, env);
     if let Ok(policy) = env.user().map_err(Into::into).and_then(policy)
         && let Some(warning) = beat::nobody_answers(&dir, &policy, false)
     {
         let _closed = warn(warning);
     }
-    if let Some(held) = held(&args.backend.clone().unwrap_or_default(), &dir, env) {
+    if let Some(held) = held(&backend, &dir, env) {
         let _closed = warn(held);
     }
     if args.attach {

@@ -64,6 +64,21 @@ impl Heartbeat {
 
     /// Checks that `backend` can do everything that its files ask for. The error names every key that it doesn't support.
     pub(super) fn check_on(&self, backend: &Backend) -> Result<(), Problem> {
+        check_keys(backend, &self.needs(), self.places.as_deref(), &self.file)
+    }
+
+    /// Checks that a hosted agent in its workspace, which runs on `backend`, is as restricted as its files ask for.
+    pub fn check_hosted(&self, backend: &Backend) -> Result<(), Problem> {
+        let restricts = |key: &str| {
+            ["permissions", "permissionsChecker", "mcp"]
+                .contains(&key.split([':', '.']).next().unwrap_or(key))
+        };
+        let needs: Vec<_> = self.needs().into_iter().filter(|(key, ..)| restricts(key)).collect();
+        check_keys(backend, &needs, self.places.as_deref(), &self.file)
+    }
+
+    /// The keys that not every backend supports: whether each is set, and what it needs.
+    fn needs(&self) -> [(&'static str, bool, Capability); 17] {
         let settings = &self.settings;
         let wants = |wanted: &dyn Fn(&ApprovalSettings) -> bool| {
             [&settings.asking, &settings.tighter].into_iter().any(wanted)
@@ -71,37 +86,28 @@ impl Heartbeat {
         let budgets =
             || settings.budgets.iter().flat_map(|budgets| [&budgets.workspace, &budgets.own]).flatten();
         let checks = |checker| wants(&|asks| asks.checker == Some(checker));
-        check_keys(
-            backend,
-            &[
-                ("permissions.deny", !settings.permissions.denied().is_empty(), Capability::Asks),
-                ("permissionsChecker: llm", checks(Checker::Llm), Capability::Asks),
-                ("permissionsChecker: manual", checks(Checker::Manual), Capability::Asks),
-                ("permissionsChecker: deny", checks(Checker::Deny), Capability::Asks),
-                ("maxTurns", settings.max_turns.is_some(), Capability::MaxTurns),
-                ("requires", !settings.requires.0.is_empty(), Capability::McpServers),
-                ("mcp", !settings.mcp.value.is_all(), Capability::McpServers),
-                ("approval: defer", wants(&|asks| asks.approval == Some(Approval::Defer)), Capability::Defer),
-                (
-                    "questions: broker",
-                    wants(&|asks| asks.questions == Some(Questions::Broker)),
-                    Capability::Questions,
-                ),
-                ("approvalExpiry", wants(&|asks| asks.approval_expiry.is_some()), Capability::Defer),
-                ("maxBudgetUsd", settings.max_budget.is_some(), Capability::Budget),
-                ("budget", budgets().any(|budget| budget.is_in_money()), Capability::Cost),
-                ("budget", budgets().any(|budget| budget.is_in_tokens()), Capability::Tokens),
-                ("reserve", settings.reserve.is_some(), Capability::Limits),
-                ("onLimit", settings.on_limit.source != Source::Default, Capability::Limits),
-                (
-                    "backgroundWait",
-                    settings.background_wait.source != Source::Default,
-                    Capability::Background,
-                ),
-                ("retry", settings.on_failure.retry.is_some(), Capability::Errors),
-            ],
-            self.places.as_deref(),
-            &self.file,
-        )
+        [
+            ("permissions.deny", !settings.permissions.denied().is_empty(), Capability::Asks),
+            ("permissionsChecker: llm", checks(Checker::Llm), Capability::Asks),
+            ("permissionsChecker: manual", checks(Checker::Manual), Capability::Asks),
+            ("permissionsChecker: deny", checks(Checker::Deny), Capability::Asks),
+            ("maxTurns", settings.max_turns.is_some(), Capability::MaxTurns),
+            ("requires", !settings.requires.0.is_empty(), Capability::McpServers),
+            ("mcp", !settings.mcp.value.is_all(), Capability::McpServers),
+            ("approval: defer", wants(&|asks| asks.approval == Some(Approval::Defer)), Capability::Defer),
+            (
+                "questions: broker",
+                wants(&|asks| asks.questions == Some(Questions::Broker)),
+                Capability::Questions,
+            ),
+            ("approvalExpiry", wants(&|asks| asks.approval_expiry.is_some()), Capability::Defer),
+            ("maxBudgetUsd", settings.max_budget.is_some(), Capability::Budget),
+            ("budget", budgets().any(|budget| budget.is_in_money()), Capability::Cost),
+            ("budget", budgets().any(|budget| budget.is_in_tokens()), Capability::Tokens),
+            ("reserve", settings.reserve.is_some(), Capability::Limits),
+            ("onLimit", settings.on_limit.source != Source::Default, Capability::Limits),
+            ("backgroundWait", settings.background_wait.source != Source::Default, Capability::Background),
+            ("retry", settings.on_failure.retry.is_some(), Capability::Errors),
+        ]
     }
 }
