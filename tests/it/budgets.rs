@@ -53,7 +53,7 @@ fn a_budget_of_all_heartbeats_says_which_costs_it_cannot_count() {
     let entry = json!({ "path": site.0, "interval": "30m", "agent": "codex" });
     env.configure(&json!({ "budget": { "day": 5 }, "workspaces": [entry] }).to_string());
     let line = |more: &Value| {
-        let mut line = json!({ "ts": jiff::Timestamp::now().to_string(), "workspace": site.path(), "outcome": "ok", "durationMs": 0 });
+        let mut line = json!({ "ts": sys::clock::rfc3339(sys::clock::now()), "workspace": site.path(), "outcome": "ok", "durationMs": 0 });
         line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         format!("{line}\n")
     };
