@@ -97,7 +97,7 @@ pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
         table(&mut out, by, &groups, &total, width)?;
         if total.cost_unknown > 0 {
             let beats = if total.cost_unknown == 1 { "beat" } else { "beats" };
-            writeln!(out, "{} {beats} reported no cost (marked + or ?)", total.cost_unknown)?;
+            writeln!(out, "{} {beats} reported no cost", total.cost_unknown)?;
         }
     }
     out.flush()?;

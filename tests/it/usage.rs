@@ -77,7 +77,7 @@ fn beats_whose_cost_is_unknown_are_counted() {
     /w/blog        2     0%       ?     10       0           0            0
     /w/codex       2     0%       -      0       0           0            0
     total          6     0%  $0.50+     20       0           0            0
-    3 beats reported no cost (marked + or ?)
+    3 beats reported no cost
     [exit 0]
     ");
     let json = env.run(["usage", "--json"]);

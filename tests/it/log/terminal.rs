@@ -148,7 +148,8 @@ fn lists_are_useful_on_a_narrow_terminal() {
     }
     assert_snapshot!(shown(20, &["usage"]), @"
     HEARTBEAT  COST
-    site          -
+    site          ?
+    1 beat reported no cost
     ");
     let rules = shown(40, &["rules", "list"]);
     assert!(rules.contains("/permissions.toml\n  1. deny   Bash  git push:*\n"), "{rules}");

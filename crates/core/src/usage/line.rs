@@ -5,8 +5,7 @@
 
 mod cursor;
 
-use super::{Money, Tokens};
-use crate::config::backend::{Backend, Capability};
+use super::{Money, Tokens, reports_cost};
 use cursor::Cursor;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -69,7 +68,7 @@ impl<'a> BeatUsage<'a> {
         let tokens = tokens.unwrap_or_default();
         let cost = cost_usd.and_then(Money::from_usd);
         let is_unknown = written.cost_unknown.is_some_and(|value| value.get() == "true");
-        // Another value is no backend.
+        // Another value is no name.
         let backend = written.backend.map(|name| serde_json::from_str(name.get()).unwrap_or_default());
         let line = Self {
             started: ts.0,
@@ -102,11 +101,7 @@ fn is_quiet(outcome: &str) -> Option<bool> {
 
 /// Whether the cost of an agent is missing: it is known to be, or the agent ran and its backend reports costs.
 fn lacks_cost(cost: Option<Money>, is_unknown: bool, has_run: bool, backend: Option<Cow<'_, str>>) -> bool {
-    let reports = || match &backend {
-        None => true,
-        Some(name) => name.parse().is_ok_and(|backend: Backend| backend.has(Capability::Cost)),
-    };
-    cost.is_none() && (is_unknown || has_run && reports())
+    cost.is_none() && (is_unknown || has_run && backend.is_none_or(|name| reports_cost(&name)))
 }
 
 /// The time `text`, if it has the form that murmur writes: `2026-02-03T10:00:00Z` or `2026-02-03T10:00:00.123Z`. Parsing any

@@ -122,8 +122,8 @@ fn a_cost_is_missing_if_the_agent_ran_and_should_have_reported_it() {
         (with(r#""backend":"acp:g\u0065mini""#), false, false),
         (with(r#""backend":"claude""#), true, true),
         (with(r#""backend":null"#), true, true),
-        (with(r#""backend":["claude"]"#), false, false),
-        (with(r#""backend":"later""#), true, false),
+        (with(r#""backend":["codex"]"#), false, true),
+        (with(r#""backend":"later""#), true, true),
         (with(&format!(r#"{cost},"backend":"codex","costUnknown":true"#)), true, false),
         // No agent ran.
         (with(r#""costUnknown":false"#).replace(r#""exit":{"code":0},"#, ""), true, false),
