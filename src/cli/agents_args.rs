@@ -81,7 +81,7 @@ Examples:
   murmur agent task \"Fix the build\"                set your own task
   murmur agent task site-1f2e3d4c \"Fix the build\"  set the task of another agent
   murmur agent task                                show your own task
-  murmur agent task site-1f2e3d4c                  show the task of another agent
+  murmur agent task site-1f2e3d4c                  show its task
   murmur agent task \"\"                             clear your own task")]
     Task {
         /// Agent ID [default: the agent that runs this command]
