@@ -15,7 +15,7 @@
 //! Comments name the specification that a behavior comes from, such as "spec 3"; the specifications are not in this
 //! repository.
 //!
-//! The sixteen crates come first; none uses a module of this one. Seven are not about murmur:
+//! The sixteen crates come first; none uses murmur's own modules. Seven are not about murmur:
 //!
 //! - `sys` (crates/sys): the operating system, with all unsafe code and clock reads; and `sys::error`, the one error type
 //! - `rotate` (crates/rotate): append-only files that processes share, rotated by size into dated zstd files

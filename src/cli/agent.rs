@@ -35,7 +35,7 @@ pub(super) fn run(args: &Agent, env: &UserEnv) -> anyhow::Result<ExitCode> {
 fn set_or_show(agent: Option<&str>, task: Option<&str>, env: &UserEnv) -> anyhow::Result<ExitCode> {
     match (agent, task) {
         (None, _) => show(&own(env)?, env)?,
-        // A single argument is the caller's own task, unless it names an agent: tasks are rarely called so.
+        // A single argument is the caller's own task, unless it names an agent; few tasks have the name of one.
         (Some(typed), None) => match running(typed, env)? {
             Some(agent) => show(&agent, env)?,
             None => set(&own(env)?, typed, env)?,

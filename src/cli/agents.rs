@@ -109,8 +109,8 @@ fn chosen(typed: &str, agents: &[Agent]) -> anyhow::Result<String> {
     }
 }
 
-/// The agent in `agents` that `typed` stands for; `last` is the one last heard from. Agents that have ended are meant only
-/// if no other is.
+/// The agent in `agents` that `typed` stands for; `last` is the one last heard from. Running agents come before
+/// those that have ended.
 pub(super) fn meant<'a>(typed: &str, agents: &'a [Agent]) -> Result<Option<&'a Agent>, Failure> {
     let find = |agents: &[&'a Agent]| {
         let called = Called::of(typed);
@@ -130,7 +130,7 @@ pub(super) fn meant<'a>(typed: &str, agents: &'a [Agent]) -> Result<Option<&'a A
     find(&agents.iter().collect::<Vec<_>>())
 }
 
-/// Whether `typed` is a folder that is there. A bare word is none.
+/// Whether `typed` is the path of an existing folder. A word without `/` is a name.
 pub(super) fn is_folder(typed: &str) -> bool {
     (typed.contains('/') || matches!(typed, "." | "..")) && Path::new(typed).is_dir()
 }
@@ -142,7 +142,7 @@ pub(super) struct Called<'a> {
 }
 
 impl<'a> Called<'a> {
-    /// What `typed` may stand for.
+    /// The agents that `typed` could name.
     pub(super) fn of(typed: &'a str) -> Self {
         let folder = if is_folder(typed) { Path::new(typed).canonicalize().ok() } else { None };
         Self { typed, folder }

@@ -86,7 +86,7 @@ fn of_heartbeat(typed: &str, env: &UserEnv) -> anyhow::Result<Option<String>> {
         return Ok(None);
     }
     let dir = env.read_data_dir()?;
-    // The error for an unknown id is the better one.
+    // The error for an unknown id says more.
     let Ok((workspace, heartbeat)) = super::log::meant(Path::new(typed), &dir, env) else { return Ok(None) };
     super::show::newest_capture(&dir, workspace.as_deref(), heartbeat.as_ref())
 }

@@ -59,7 +59,7 @@ fn meant(dir: &DataDir, typed: &str) -> anyhow::Result<AgentId> {
     }
 }
 
-/// The same for what only a running agent can do: beats and ended agents are meant only if no running hosted agent is.
+/// The same for commands that need a running agent: prefers running hosted agents to beats and ended agents.
 fn meant_live(dir: &DataDir, typed: &str) -> anyhow::Result<AgentId> {
     let known = discover::started(&dir.hosts()).unwrap_or_default();
     let is_id = known.iter().any(|(info, _)| info.agent_id.as_str() == typed);

@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(next(&mut triggers).await, [heartbeats[0].id.clone()]);
         fs::write(site.join("docs/new/b.md"), "").unwrap();
         assert_eq!(next(&mut triggers).await, [heartbeats[0].id.clone()]);
-        // Also if it goes and comes again, and under a name that was another folder's.
+        // Also if it is removed and created again, and if another folder had its name.
         fs::remove_dir_all(site.join("docs")).unwrap();
         assert_eq!(next(&mut triggers).await, [heartbeats[0].id.clone()]);
         for name in ["old", "older"] {
@@ -314,7 +314,7 @@ mod tests {
             assert_eq!(next(&mut triggers).await, [heartbeats[0].id.clone()]);
             assert_eq!((triggers.watch.as_ref().unwrap().folders(), triggers.problem()), (3, None));
             fs::rename(site.join(round.to_string()), folder.path().join(round.to_string())).unwrap();
-            // The one that was moved away no longer counts.
+            // The folder that was moved away no longer counts.
             fs::write(folder.path().join(format!("{round}/deep/a")), "").unwrap();
             fs::write(site.join("b"), "").unwrap();
             assert_eq!(next(&mut triggers).await, [heartbeats[0].id.clone()]);

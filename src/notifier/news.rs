@@ -44,7 +44,7 @@ pub(super) struct Known {
     pub(super) id: HeartbeatId,
     /// Its folder's name under `heartbeats/`, else the workspace's in config.json, else its folder's.
     pub(super) name: String,
-    /// What lists call it. Unlike its name, it tells heartbeats apart.
+    /// Its name in lists, which tells heartbeats of the same name apart.
     pub(super) label: String,
 }
 

@@ -128,7 +128,7 @@ impl Server {
         Ok(line)
     }
 
-    /// How long a call takes until its answer is read. Looking at the answer takes no part of it.
+    /// How long a call takes until its answer is read, without checking the answer.
     fn time(&mut self, tool: &str, arguments: &Value) -> anyhow::Result<f64> {
         let mut line = Vec::new();
         let time = milliseconds(|| {
@@ -141,7 +141,7 @@ impl Server {
     }
 }
 
-/// An answer that is no error.
+/// Returns an answer, unless it is an error.
 fn good(line: Vec<u8>) -> anyhow::Result<String> {
     let line = String::from_utf8(line)?;
     let is_good = !line.is_empty() && !line.contains(r#""isError":true"#) && !line.contains(r#""error":{"#);

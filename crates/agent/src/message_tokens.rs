@@ -12,7 +12,7 @@ pub struct MessageTokens {
 }
 
 impl MessageTokens {
-    /// Takes over a report on `message`.
+    /// Records a report on `message`.
     pub fn report(&mut self, message: &str, tokens: Tokens) {
         if self.message.0 != message {
             self.earlier = self.total();

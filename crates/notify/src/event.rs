@@ -15,7 +15,7 @@ pub struct Event {
     /// The heartbeat's name, as in config.toml.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heartbeat: Option<String>,
-    /// What lists call it, if that isn't its name: `mine/site`.
+    /// Its name in lists, such as `mine/site`, if that differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// The workspace's path.

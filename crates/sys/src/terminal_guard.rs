@@ -1,4 +1,4 @@
-//! A process that restores the terminal if this one is killed and can't do it itself.
+//! A process that restores the terminal if this one is killed.
 //!
 //! In: the terminal's settings, what gives the screen back, and whether the screen is ours. It does nothing else, and ends
 //! with this process.

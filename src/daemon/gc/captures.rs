@@ -123,7 +123,7 @@ impl Stored {
             Self::Packed(pack) => pack::remove(store, pack),
             Self::Unpacked(unpacked) => match unpacked::remove(store, &unpacked.id, now)? {
                 true => Ok(()),
-                // It is being written after all, so it is no failure.
+                // It is still being written, so removing it did not fail.
                 false => Err(io::ErrorKind::NotFound.into()),
             },
         }

@@ -256,7 +256,7 @@ fn what_could_not_be_removed_is_not_listed() {
         removed: Vec::new(),
         error: None,
     };
-    // Somebody else removed the first.
+    // Another process removed the first.
     for kind in [io::ErrorKind::NotFound, io::ErrorKind::PermissionDenied] {
         collector.remove(removal(&path, "temporary file", "left over"), |_| Err(kind.into()));
         assert!(collector.removed.is_empty());

@@ -251,7 +251,7 @@ fn plugins(agent: &mut Agent) -> Result<()> {
     Ok(())
 }
 
-/// Without credentials there is no conversation, and no other.
+/// Without credentials there is no conversation.
 fn not_logged_in(agent: &mut Agent) -> Result<()> {
     agent.prepare(&json!([]), "off")?;
     agent.place.murmur(&["beat"]).output()?;

@@ -222,7 +222,7 @@ impl AcpDialog {
             Some((own, method, params)) => own.request(method, &params),
             None => {
                 self.state = State::Idle { session: std::mem::take(session) };
-                // Calls of a conversation that was loaded are over.
+                // Calls of a loaded conversation have ended.
                 self.calls.clear();
                 self.next_prompt()
             }

@@ -22,7 +22,7 @@ pub(super) struct UserFiles {
 }
 
 impl UserFiles {
-    /// Those of the user with this `home`, given goose's variables.
+    /// The plugins and settings of the user with this `home`, given goose's variables.
     pub(super) fn new(home: &Path, variable: impl Fn(&str) -> Option<PathBuf>) -> Self {
         let root = variable("GOOSE_PATH_ROOT");
         let config = match (&root, variable("XDG_CONFIG_HOME")) {

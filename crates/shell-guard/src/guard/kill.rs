@@ -7,7 +7,7 @@ use crate::call::ProtectedPaths;
 use crate::shell::Field;
 use regex::RegexBuilder;
 
-/// Names of murmur's processes, which no agent may kill, nor other agents.
+/// Names of murmur's processes, which no agent may kill.
 const NAMES: [&str; 3] = ["murmur", "murmur-host", "murmur-hook"];
 
 /// A longer list of process ids is a range rather than a choice.

@@ -48,7 +48,8 @@ impl Heartbeat {
             .collect()
     }
 
-    /// That the budget of all heartbeats can't count its costs, since its agent reports none, given config.toml's `settings`.
+    /// The problem that the budget of all heartbeats can't count its costs, since its agent reports none. `settings` are
+    /// config.toml's.
     #[must_use]
     pub fn unreported_cost(&self, settings: &Settings) -> Option<Failure> {
         let budget = self.settings.budgets.as_ref()?.total.as_ref()?;
