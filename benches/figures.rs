@@ -1,8 +1,8 @@
-//! `just bench [parse] [beat] [idle] [scan] [crowd] [scale] [log] [capture] [host] [hook] [guard] [gate] [usage] [sweep] [screen]`: the
-//! figures in docs/design/performance.md, each with its baseline from the same run.
+//! `just bench [parse] [beat] [idle] [scan] [crowd] [scale] [log] [capture] [host] [hook] [guard] [gate] [usage]
+//! [sweep] [screen]`: the figures in docs/design/performance.md, each with its baseline from the same run.
 //!
-//! With `--json`, prints a report. `just bench compare [BEFORE] AFTER` compares two; without BEFORE, with the one on the
-//! page. `just bench page REPORT...` puts their sections on the page.
+//! With `--json`, prints a report. `just bench compare [BEFORE] AFTER` compares two; without BEFORE, with the one on
+//! the page. `just bench page REPORT...` puts their sections on the page.
 //!
 //! Every figure is a median of at least five rounds that alternate with rounds of the baseline; on a busy machine, read
 //! the ratios.

@@ -92,8 +92,8 @@ impl Hinted for BeatError {
     }
 }
 
-/// Tells a beat's process that it is replaced. Processes ignore it by default, and nothing else sends it to one without a
-/// terminal.
+/// Tells a beat's process that it is replaced. Processes ignore it by default, and nothing else sends it to one without
+/// a terminal.
 pub const REPLACE: Signal = Signal::WINCH;
 
 /// Runs `job` and writes its journal line. This process hosts the agent meanwhile. `captures` is the store for the

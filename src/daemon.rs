@@ -1,12 +1,12 @@
 //! The daemon: decides when beats run and starts a process for each.
 //!
-//! [`state`] makes the decisions and is pure; [`serve`] is the event loop that feeds it and carries them out. Each beat's
-//! process writes its own journal line, so none is lost if the daemon dies.
+//! [`state`] makes the decisions and is pure; [`serve`] is the event loop that feeds it and carries them out. Each
+//! beat's process writes its own journal line, so none is lost if the daemon dies.
 //!
 //! RPC requests go through [`rpc_handlers`] to the loop; [`client`] is the other end. [`events`] is the stream that
 //! clients follow, [`broker`] holds requests that wait for approval, [`hosts`] notices when hosts start or die,
-//! [`stuck_monitor`] finds stuck agents, including those that murmur did not start, and [`triggers`] notices file changes that
-//! start heartbeats.
+//! [`stuck_monitor`] finds stuck agents, including those that murmur did not start, and [`triggers`] notices file
+//! changes that start heartbeats.
 
 pub mod agents;
 pub mod approved;

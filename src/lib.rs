@@ -1,7 +1,7 @@
 //! murmur runs coding agents unattended and reports honestly how each run went.
 //!
-//! A *workspace* is a folder with a `HEARTBEAT.md`. A *heartbeat* is one of its scheduled prompts, and a *beat* is
-//! one run of a heartbeat. A beat ends with an *outcome* (`ok`, `attention`, `error`, `limited` or `skipped`; a call that
+//! A *workspace* is a folder with a `HEARTBEAT.md`. A *heartbeat* is one of its scheduled prompts, and a *beat* is one
+//! run of a heartbeat. A beat ends with an *outcome* (`ok`, `attention`, `error`, `limited` or `skipped`; a call that
 //! still waits for an answer makes it `attention`) and one line in the journal.
 //!
 //! # How data flows
@@ -17,7 +17,8 @@
 //!
 //! The sixteen crates come first; none uses murmur's own modules. Seven are not about murmur:
 //!
-//! - `sys` (crates/sys): the operating system, with all unsafe code and clock reads; and `sys::error`, the one error type
+//! - `sys` (crates/sys): the operating system, with all unsafe code and clock reads; and `sys::error`, the one error
+//!   type
 //! - `rotate` (crates/rotate): append-only files that processes share, rotated by size into dated zstd files
 //! - `secrets` (crates/secrets): finds and masks secrets in text
 //! - `shell_guard` (crates/shell-guard): reads shell commands and refuses catastrophic ones
@@ -39,12 +40,14 @@
 //!   counts (`verify`)
 //! - `murmur_hook` (crates/hook): answers Claude Code's hooks: applies `permit`, asks the daemon, and fails closed
 //! - `notify` (crates/notify): decides what to report, delivers it through channels, and checks answers
-//! - `murmur_claude_files` (crates/claude-files): hooks in Claude Code's settings, and what a repository's files would run
+//! - `murmur_claude_files` (crates/claude-files): hooks in Claude Code's settings, and what a repository's files would
+//!   run
 //!
 //! Each module uses only those above it; `tests/it/layers.rs` checks it against this list.
 //!
 //! - `agents`: all agents, from hosts, pulses and Claude Code's own session files
-//! - `outcome`: pure: how a run ended and its results → ok, attention, error, limited or skipped; and alerts without a beat
+//! - `outcome`: pure: how a run ended and its results → ok, attention, error, limited or skipped; and alerts without a
+//!   beat
 //! - `beat`: one beat from prompt to journal line
 //! - `daemon`: the event loop around a pure state, the broker, the socket, the single instance
 //! - `notifier`: the process that sends notifications and accepts answers to requests

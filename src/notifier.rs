@@ -1,12 +1,12 @@
 //! The notifier: a child process of the daemon that sends notifications and accepts answers to requests (config.toml's
 //! `notify`).
 //!
-//! It is a client of the daemon: it follows its events, reads the journal from where it stopped last time, and answers requests
-//! as any person would. It ends with the daemon's connection, or is killed with the daemon. An event is on disk
-//! before it is sent, so a restart loses nothing; a message may be sent twice if the notifier dies while it sends.
+//! It is a client of the daemon: it follows its events, reads the journal from where it stopped last time, and answers
+//! requests as any person would. It ends with the daemon's connection, or is killed with the daemon. An event is on
+//! disk before it is sent, so a restart loses nothing; a message may be sent twice if the notifier dies while it sends.
 //!
-//! The crate `notify` decides and delivers; deliveries, listeners and pings run on threads of their own, so that a server
-//! that hangs delays nothing else.
+//! The crate `notify` decides and delivers; deliveries, listeners and pings run on threads of their own, so that a
+//! server that hangs delays nothing else.
 
 mod answers;
 mod deliver;

@@ -1,11 +1,12 @@
-//! Decides whether a beat is `ok`, `attention`, `error`, `limited` or `skipped`, from facts that others collect: how the run
-//! ended, what the agent answered, and what gates and verifiers said. Pure.
+//! Decides whether a beat is `ok`, `attention`, `error`, `limited` or `skipped`, from facts that others collect: how
+//! the run ended, what the agent answered, and what gates and verifiers said. Pure.
 //!
 //! [`conclude`] decides on a run. `answer` finds alerts in the agent's text; [`refusals`] and [`servers`] can make an
 //! outcome worse. A call that still waits for an answer makes it [`Outcome::Waiting`], which is shown as `attention`.
-//! [`early_end`] says which runs murmur ended early, and [`retryable`] which are worth a retry. [`gate`] decides on beats
-//! that start no agent, which may be `skipped`, and on those whose success doesn't count. [`notice`] writes the journal's
-//! `attention` lines that aren't of beats. Until a beat has an outcome, its line is an `error` with [`UNKNOWN`].
+//! [`early_end`] says which runs murmur ended early, and [`retryable`] which are worth a retry. [`gate`] decides on
+//! beats that start no agent, which may be `skipped`, and on those whose success doesn't count. [`notice`] writes the
+//! journal's `attention` lines that aren't of beats. Until a beat has an outcome, its line is an `error` with
+//! [`UNKNOWN`].
 
 mod answer;
 pub mod gate;
@@ -36,8 +37,9 @@ pub struct Required<'a> {
 
 /// Returns the outcome of a beat from its finished `run`, with refusals and MCP servers taken into account.
 ///
-/// `stop` is why the run was stopped, if it was. `deferred` is the agent's call that waits for an answer. `required` is `None` if the agent never listed its servers
-/// and none is required. `limit` describes the usage limit that the agent's last report says is reached.
+/// `stop` is why the run was stopped, if it was. `deferred` is the agent's call that waits for an answer. `required` is
+/// `None` if the agent never listed its servers and none is required. `limit` describes the usage limit that the
+/// agent's last report says is reached.
 #[must_use]
 pub fn conclude(
     run: &Run,
@@ -139,9 +141,9 @@ const NO_ANSWER: &str = "the agent said nothing";
 /// Maximum length of an error that quotes the agent's output, in characters.
 const QUOTE: usize = 2000;
 
-/// Returns the outcome of a run, without the refusals and MCP servers that [`conclude`] adds. If the run was stopped, `stop`
-/// is why. `results` are the agent's result messages in order, `stderr` is the end of its stderr, and `deferred` its call
-/// that waits for a person's answer.
+/// Returns the outcome of a run, without the refusals and MCP servers that [`conclude`] adds. If the run was stopped,
+/// `stop` is why. `results` are the agent's result messages in order, `stderr` is the end of its stderr, and `deferred`
+/// its call that waits for a person's answer.
 ///
 /// What murmur did comes first, then how the process died, then what the agent said. The first result belongs to the
 /// turn that the prompt asked for and decides; results of turns that the agent started by itself can only make the
@@ -264,7 +266,8 @@ fn quoted(text: &str, most: usize) -> String {
     first_words(&mask(&first_characters(text, 8 * most)), most)
 }
 
-/// At most `most` characters of `text`. A longer one is cut between words, with an ellipsis, if that keeps at least half.
+/// At most `most` characters of `text`. A longer one is cut between words, with an ellipsis, if that keeps at least
+/// half.
 fn first_words(text: &str, most: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(most) else { return text.to_owned() };
     let all = &text[..end];

@@ -52,8 +52,8 @@ fn plain(path: &Path) -> Result<&str, NotPlain> {
 }
 
 impl Service {
-    /// Returns the variables to set in the service, read with `value`, for a user with this home folder. Service managers
-    /// don't inherit the shell's environment, so the daemon would look for its rules elsewhere.
+    /// Returns the variables to set in the service, read with `value`, for a user with this home folder. Service
+    /// managers don't inherit the shell's environment, so the daemon would look for its rules elsewhere.
     pub fn environment_of(
         home: &Path,
         value: impl Fn(&str) -> Option<OsString>,

@@ -1,5 +1,5 @@
-//! fake-claude and fake-model. They are programs of another package, which Cargo doesn't build for this package's tests:
-//! the first test that needs them builds them, which takes no time if they are up to date.
+//! fake-claude and fake-model. They are programs of another package, which Cargo doesn't build for this package's
+//! tests: the first test that needs them builds them, which takes no time if they are up to date.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,8 +20,8 @@ fn build() -> io::Result<PathBuf> {
     let [folder, target] = folders[..] else { return Err(io::Error::other("murmur is in no target folder")) };
     // Without Cargo, whoever runs the tests has built them.
     if let Some(cargo) = std::env::var_os("CARGO") {
-        // For fake-claude's own test Cargo builds them from the same dependencies as whatever is tested; `cargo build` would
-        // want those with fewer features, and compile them all again.
+        // For fake-claude's own test Cargo builds them from the same dependencies as whatever is tested; `cargo build`
+        // would want those with fewer features, and compile them all again.
         let mut build = Command::new(cargo);
         build.args(["test", "--no-run", "--quiet", "--locked", "--offline", "--test", "programs"]);
         if folder.ends_with("release") {

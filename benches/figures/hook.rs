@@ -1,7 +1,7 @@
 //! One call of the hook, over a program that does nothing: start, read stdin, decide or write a pulse, answer, exit.
 //!
-//! The hook is statically linked, as in the packages; the baseline is a static program in C. If bash and
-//! jq are installed, also spec 2's own script, which writes a pulse as well (`peers/heartbeat-hook`, verbatim), and a hook
+//! The hook is statically linked, as in the packages; the baseline is a static program in C. If bash and jq are
+//! installed, also spec 2's own script, which writes a pulse as well (`peers/heartbeat-hook`, verbatim), and a hook
 //! that does far less than decide.
 
 use super::measure::{interleave, milliseconds, repeat};

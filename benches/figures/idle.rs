@@ -11,7 +11,8 @@ use sys::pause::pause;
 
 const HEARTBEATS: Size<usize> = Size { full: 1000, tiny: 5 };
 const WINDOW: Size<Duration> = Size { full: Duration::from_secs(20), tiny: Duration::from_millis(50) };
-/// How long the daemon gets to become idle: it reads the configuration, runs the login shell, and then gives memory back.
+/// How long the daemon gets to become idle: it reads the configuration, runs the login shell, and then gives memory
+/// back.
 const SETTLE: Size<Duration> = Size { full: Duration::from_secs(6), tiny: Duration::from_millis(50) };
 
 /// The target for resident memory.

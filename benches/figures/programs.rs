@@ -1,5 +1,5 @@
-//! The programs that are measured: those of a release, which packaging/build.sh builds. On Linux they are static, so they
-//! start faster than those of `cargo build --release`. With tiny sizes, the programs built with this one.
+//! The programs that are measured: those of a release, which packaging/build.sh builds. On Linux they are static, so
+//! they start faster than those of `cargo build --release`. With tiny sizes, the programs built with this one.
 
 use super::measure::Size;
 use anyhow::{Context, ensure};

@@ -1,4 +1,5 @@
-//! What grows with the number of heartbeats, of running beats and of agents: the daemon's CPU time for one more of each.
+//! What grows with the number of heartbeats, of running beats and of agents: the daemon's CPU time for one more of
+//! each.
 
 use super::home::{Daemon, Home, a_day_before, after, fixture};
 use super::journal_watch;
@@ -115,8 +116,8 @@ fn each(daemon: &Daemon, mut change: impl FnMut(usize) -> anyhow::Result<()>) ->
     Ok(Spread::of(spent))
 }
 
-/// Beats that wait most of the time: the slots should be full. Returns the beats per second, and the milliseconds of CPU
-/// time per beat.
+/// Beats that wait most of the time: the slots should be full. Returns the beats per second, and the milliseconds of
+/// CPU time per beat.
 fn sleepers() -> anyhow::Result<Vec<f64>> {
     let home = Home::new(&agent("sleep 1\n"))?;
     home.register_with(SLEEPERS.get(), SLOTS.get(), |_| None)?;

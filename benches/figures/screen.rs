@@ -1,5 +1,5 @@
-//! What a person waits for at a terminal: completion, the first screen of `murmur show`, a frame of `murmur watch`, and what
-//! a watch costs while nothing happens and while many agents work.
+//! What a person waits for at a terminal: completion, the first screen of `murmur show`, a frame of `murmur watch`, and
+//! what a watch costs while nothing happens and while many agents work.
 
 use super::home::Home;
 use super::journal;

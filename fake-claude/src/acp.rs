@@ -1,4 +1,5 @@
-//! Imitates an agent that speaks the Agent Client Protocol: `opencode` 1.18.33 with `acp`, JSON-RPC over stdin and stdout.
+//! Imitates an agent that speaks the Agent Client Protocol: `opencode` 1.18.33 with `acp`, JSON-RPC over stdin and
+//! stdout.
 //!
 //! Input: the arguments, the instructions and the client's messages. Output: the messages of the real agent.
 //! `fake-claude/README.md` lists the differences.

@@ -80,7 +80,8 @@ impl Follower {
         self.known.hosts.get(&AgentId::parse(agent).ok()?)
     }
 
-    /// Also passes the events of hosts that are followed from now on to `listener`. Events are dropped while it is full.
+    /// Also passes the events of hosts that are followed from now on to `listener`. Events are dropped while it is
+    /// full.
     pub fn listen(&mut self, listener: Sender<Event>) {
         self.hosts.listen(listener);
     }
@@ -131,8 +132,8 @@ impl Follower {
         closed.map(|(id, _)| id.clone())
     }
 
-    /// Checks what cannot be watched: when conversations of sessions were written to, processes that are not waited for, and
-    /// hosts that did not report their agents' state.
+    /// Checks what cannot be watched: when conversations of sessions were written to, processes that are not waited
+    /// for, and hosts that did not report their agents' state.
     pub fn recheck(&mut self) {
         self.checked_at = Instant::now();
         let awaited = &self.awaited;

@@ -1,5 +1,5 @@
-//! Claude Code's session files, `sessions/<pid>.json` in its folder: a foreign format, read leniently (tested with 2.1.197
-//! and 2.1.329).
+//! Claude Code's session files, `sessions/<pid>.json` in its folder: a foreign format, read leniently (tested with
+//! 2.1.197 and 2.1.329).
 
 use jiff::Timestamp;
 use murmur_core::id::SessionId;

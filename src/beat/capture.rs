@@ -14,8 +14,8 @@ use sys::paths::slug;
 /// A session of this duration, in milliseconds, has been synced to disk, so its pack must be as well.
 const SYNCED: u64 = 1000;
 
-/// Packs the captures of `entry` in the store at `root`, both in one file if it has two. Best effort: otherwise they stay readable
-/// as they are.
+/// Packs the captures of `entry` in the store at `root`, both in one file if it has two. Best effort: otherwise they
+/// stay readable as they are.
 pub(super) fn pack(root: &Path, job: &Job, entry: &JournalEntry) {
     let (agent, gates) = (entry.capture.as_ref(), entry.gate_capture.as_ref());
     if agent.is_none() && gates.is_none() {
@@ -52,7 +52,8 @@ fn group(job: &Job) -> String {
     slug(&job.workspace, job.name.as_deref())
 }
 
-/// What the captures of a heartbeat's gates have in common. A gate that skips every beat leaves the last agent's capture alone.
+/// What the captures of a heartbeat's gates have in common. A gate that skips every beat leaves the last agent's
+/// capture alone.
 fn gate_group(job: &Job) -> String {
     format!("{}+gates", group(job))
 }

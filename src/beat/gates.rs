@@ -79,7 +79,8 @@ impl Beat<'_> {
         Ok(outputs)
     }
 
-    /// Notes what the gates of a beat that goes on with another one have seen. What others changed in between stays new.
+    /// Notes what the gates of a beat that goes on with another one have seen. What others changed in between stays
+    /// new.
     async fn go_on(&mut self, memory: &GateMemory, capture: &GateCapture, stop: &watch::Receiver<bool>) {
         let basis = memory.basis(self.job.continues.is_some());
         let now = self.see_again(&basis, capture, stop).await;
@@ -102,8 +103,8 @@ impl Beat<'_> {
         Some(now)
     }
 
-    /// Runs the verifiers of a beat that reports success, in order, until one fails. Then remembers what the gates have seen,
-    /// unless the beat failed and should see it again.
+    /// Runs the verifiers of a beat that reports success, in order, until one fails. Then remembers what the gates have
+    /// seen, unless the beat failed and should see it again.
     pub(super) async fn verify(&mut self, capture: &GateCapture, stop: &watch::Receiver<bool>) {
         if self.entry.outcome == OutcomeKind::Ok
             && !self.job.verify.is_empty()
@@ -181,7 +182,8 @@ fn context<'a>(
     Ok(GateContext { workspace, path, env, stop, capture, note_capture })
 }
 
-/// Records which sessions capture the output of the agent, if it has run, and of the gates, for use after a crash. Best effort.
+/// Records which sessions capture the output of the agent, if it has run, and of the gates, for use after a crash. Best
+/// effort.
 fn note(record: &io::Result<Record>, begun: &BeatRecord, agent: Option<&CaptureId>, gates: &CaptureId) {
     if let Ok(record) = record {
         let mut begun = begun.clone();

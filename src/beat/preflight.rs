@@ -1,5 +1,5 @@
-//! What must hold before a beat spends anything or asks a gate: a workspace to write to, free space, the agent's program and
-//! credentials, and programs for the MCP servers that it requires.
+//! What must hold before a beat spends anything or asks a gate: a workspace to write to, free space, the agent's
+//! program and credentials, and programs for the MCP servers that it requires.
 
 use super::job::Job;
 use super::prepare::ResolvedPaths;
@@ -63,8 +63,8 @@ pub(super) fn check(
     })
 }
 
-/// Whether the agent may have a server of this name although no file of the user or the repository configures it: one of a
-/// plugin, of claude.ai or of an administrator.
+/// Whether the agent may have a server of this name although no file of the user or the repository configures it: one
+/// of a plugin, of claude.ai or of an administrator.
 fn may_be_known_to_agent(name: &str) -> bool {
     name.contains(':')
         || name.starts_with("claude.ai ")

@@ -1,4 +1,5 @@
-//! What a beat needs to start its agent: what is looked up once, whether the agent may do anything at all, and the prompt.
+//! What a beat needs to start its agent: what is looked up once, whether the agent may do anything at all, and the
+//! prompt.
 
 use super::job::{Job, Resumes, project};
 use jiff::Timestamp;
@@ -53,8 +54,8 @@ pub(super) fn check(job: &Job, dir: &DataDir, found: &ResolvedPaths) -> Result<(
     rule_files::check(dir, &job.user.settings, &project)
 }
 
-/// Returns how to start `job` at `at`, with its repository's files if they are trusted. `content` is its HEARTBEAT.md, and
-/// `outputs` goes into the prompt, too.
+/// Returns how to start `job` at `at`, with its repository's files if they are trusted. `content` is its HEARTBEAT.md,
+/// and `outputs` goes into the prompt, too.
 pub fn prepare(
     job: &Job,
     dir: &DataDir,

@@ -1,4 +1,5 @@
-//! Starts the MCP servers that a heartbeat requires before its agent, so that a server that can't start costs no tokens.
+//! Starts the MCP servers that a heartbeat requires before its agent, so that a server that can't start costs no
+//! tokens.
 //!
 //! A server that started is not started again for a day, unless a beat that requires it ends as an error.
 
@@ -49,8 +50,9 @@ struct Server<'a> {
     env: Vec<(&'a str, &'a str)>,
 }
 
-/// Starts the servers that `job` requires, except those that have started within a day. Only the agent can start servers that
-/// aren't programs, or whose definitions have variables; servers that the agent doesn't get are not started either.
+/// Starts the servers that `job` requires, except those that have started within a day. Only the agent can start
+/// servers that aren't programs, or whose definitions have variables; servers that the agent doesn't get are not
+/// started either.
 pub(super) async fn start(
     job: &Job,
     dir: &DataDir,

@@ -1,5 +1,5 @@
-//! What a run and the agent's reports about its session add to the journal line: cost, model, tokens, API error status, MCP
-//! servers, limits.
+//! What a run and the agent's reports about its session add to the journal line: cost, model, tokens, API error status,
+//! MCP servers, limits.
 
 use crate::outcome::Required;
 use crate::outcome::retryable::FailedCall;
@@ -71,8 +71,8 @@ impl Session {
         self.usage = Some(self.usage.unwrap_or_default() + usage);
     }
 
-    /// The agent's servers and the required ones; `None` if the agent never listed its servers and none is required. `why`
-    /// returns why a server was left out.
+    /// The agent's servers and the required ones; `None` if the agent never listed its servers and none is required.
+    /// `why` returns why a server was left out.
     pub(super) fn required<'a>(
         &'a self,
         names: &'a [String],

@@ -8,7 +8,8 @@ use serde_json::value::RawValue;
 use std::collections::HashMap;
 use sys::paths::DataDir;
 
-/// The turns of `conversation`. Tools and inputs that are missing come from the record of decisions, as far as it is readable.
+/// The turns of `conversation`. Tools and inputs that are missing come from the record of decisions, as far as it is
+/// readable.
 pub(super) fn complete(
     mut conversation: Conversation,
     job: &Job,

@@ -94,7 +94,8 @@ pub(super) fn full() -> clap::Command {
 }
 
 /// The commands, in the order of `help::GROUPS`. Hidden ones are other names, which scripts and murmur's specifications
-/// use. Their arguments are only built when needed, which takes most of the time of a short command: `full` has them all.
+/// use. Their arguments are only built when needed, which takes most of the time of a short command: `full` has them
+/// all.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(super) enum Command {

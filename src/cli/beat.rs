@@ -148,8 +148,8 @@ fn see_to_approval(dir: &DataDir, heartbeat: &Heartbeat) -> anyhow::Result<()> {
         .with_context(|| format!("cannot write {}", dir.approved().display()))
 }
 
-/// The warning that calls will be denied because no daemon can ask a person or a model. `asks` is whether the configuration
-/// explicitly says that a person answers questions: that is the default, and few agents ask any.
+/// The warning that calls will be denied because no daemon can ask a person or a model. `asks` is whether the
+/// configuration explicitly says that a person answers questions: that is the default, and few agents ask any.
 pub(super) fn nobody_answers(dir: &DataDir, policy: &Policy, asks: bool) -> Option<String> {
     let asks = asks && policy.questions == Questions::Broker;
     let what = match policy.checker {

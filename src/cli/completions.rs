@@ -119,8 +119,8 @@ fn lasting(name: &str) -> &'static str {
     name.to_owned().leak()
 }
 
-/// Changes the bash script to offer options only after a `-`, and only files after `--`, where another program's command
-/// line begins.
+/// Changes the bash script to offer options only after a `-`, and only files after `--`, where another program's
+/// command line begins.
 fn with_fewer_options(script: &str, name: &str, has_names: bool) -> String {
     let names = match has_names {
         true => NAMES,

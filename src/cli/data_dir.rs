@@ -25,7 +25,8 @@ pub(super) fn offered_after(command: Command) -> Command {
     command.arg(option.value_parser(value_parser!(PathBuf)).help(help).global(true).display_order(LAST))
 }
 
-/// Adds the option to the command that the hint of `failure` says to run, which would use another data folder without it.
+/// Adds the option to the command that the hint of `failure` says to run, which would use another data folder without
+/// it.
 pub(super) fn repeated(failure: Failure, dir: &Path) -> Failure {
     let command = failure.to_do().and_then(|hint| hint.strip_prefix("run: murmur "));
     let Some(command) =

@@ -1,7 +1,7 @@
 //! murmur's help: its commands under headings, in color on a terminal.
 //!
-//! clap has no headings for subcommands, so the list is part of the template, made from the commands themselves. Its own
-//! colors would add dependencies.
+//! clap has no headings for subcommands, so the list is part of the template, made from the commands themselves. Its
+//! own colors would add dependencies.
 
 use super::args;
 use super::complaint::complain;
@@ -83,8 +83,8 @@ pub(super) fn is_shown(error: &clap::Error) -> bool {
     matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand)
 }
 
-/// murmur's command line, with its commands under headings: only their names, which fit a small terminal, unless `typed` asks
-/// for more.
+/// murmur's command line, with its commands under headings: only their names, which fit a small terminal, unless
+/// `typed` asks for more.
 pub(super) fn with_headings(typed: &[OsString]) -> Command {
     let is_long = typed.iter().any(|word| word == "--help" || word == "help");
     let template = if is_long { template(&args::full()) } else { SHORT.replace("{groups}", &names()) };

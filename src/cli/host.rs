@@ -46,8 +46,8 @@ pub(super) fn run(args: &Host, env: &UserEnv) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The agent that `typed` stands for: an id, the beginning of one, a project, a folder, or `last`. An unknown id is returned
-/// as it is.
+/// The agent that `typed` stands for: an id, the beginning of one, a project, a folder, or `last`. An unknown id is
+/// returned as it is.
 fn meant(dir: &DataDir, typed: &str) -> anyhow::Result<AgentId> {
     let known = discover::started(&dir.hosts()).unwrap_or_default();
     let mut known: Vec<AgentInfo> = known.into_iter().map(|(info, _)| info).collect();

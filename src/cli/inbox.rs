@@ -1,5 +1,5 @@
-//! `murmur inbox`, and `murmur allow`, `murmur deny` and `murmur answer`: a person's answers to requests, named by number,
-//! id, a prefix of it, heartbeat, agent, folder, or `last`.
+//! `murmur inbox`, and `murmur allow`, `murmur deny` and `murmur answer`: a person's answers to requests, named by
+//! number, id, a prefix of it, heartbeat, agent, folder, or `last`.
 
 pub(super) mod entry;
 pub(super) mod list;
@@ -39,8 +39,8 @@ pub(super) fn print(out: &mut impl Write, row: Row, dir: &DataDir, style: Style)
     InboxEntry::request(row).numbered(numbers.first().copied()).print(&mut Shown(out), style, now)
 }
 
-/// The name of the request `id` at a terminal: its number. Other output has the id, since it may be read when the number is
-/// another request's.
+/// The name of the request `id` at a terminal: its number. Other output has the id, since it may be read when the
+/// number is another request's.
 pub(super) fn name_of(dir: &DataDir, id: &str) -> String {
     if !io::stdout().is_terminal() {
         return plain_line(id);
@@ -153,7 +153,8 @@ pub(super) fn answer(args: &AnswerQuestions, env: &UserEnv) -> anyhow::Result<Ex
     requests::report(&row, "answered")
 }
 
-/// The id that `typed` stands for. A full id may be that of a request that is no longer open, which the daemon explains.
+/// The id that `typed` stands for. A full id may be that of a request that is no longer open, which the daemon
+/// explains.
 fn id_of(typed: &str, dir: &DataDir) -> anyhow::Result<RequestId> {
     if let Some(id) = numbers::request(dir, typed, clock::now())? {
         return Ok(id);

@@ -1,5 +1,5 @@
-//! `murmur offer`: the names and ids that a shell offers for the word being typed. Must be fast: it reads few files, and
-//! waits for nobody.
+//! `murmur offer`: the names and ids that a shell offers for the word being typed. Must be fast: it reads few files,
+//! and waits for nobody.
 
 use super::args;
 use super::heartbeat_name::{ShortNames, candidates};

@@ -117,8 +117,8 @@ pub(super) fn local(at: Timestamp, env: &UserEnv) -> String {
     at.to_zoned(env.time_zone()).strftime("%F %T").to_string()
 }
 
-/// The heartbeats called `name`, or those of the current folder. `is_resume` is whether one that is no longer configured
-/// may be chosen.
+/// The heartbeats called `name`, or those of the current folder. `is_resume` is whether one that is no longer
+/// configured may be chosen.
 fn chosen(
     name: Option<&str>,
     is_resume: bool,

@@ -1,5 +1,5 @@
-//! Commands that agents must not run, because they start, stop or change murmur. The guard refuses an agent's own calls.
-//! This check also refuses them to scripts and other processes of an agent.
+//! Commands that agents must not run, because they start, stop or change murmur. The guard refuses an agent's own
+//! calls. This check also refuses them to scripts and other processes of an agent.
 
 use super::agents_args::AgentCommand;
 use super::args::{Command, HostCommand, ServiceCommand, WorkspacesCommand};

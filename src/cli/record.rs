@@ -78,8 +78,8 @@ fn folder(args: &Record, backend: &Backend) -> PathBuf {
     args.into.clone().unwrap_or_else(|| own.into())
 }
 
-/// Records a beat's agent, started exactly as `murmur beat` does. An agent that is told what to do in a conversation has it
-/// with murmur.
+/// Records a beat's agent, started exactly as `murmur beat` does. An agent that is told what to do in a conversation
+/// has it with murmur.
 fn record_beat(
     args: &Record,
     workspace: &Path,

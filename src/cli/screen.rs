@@ -1,6 +1,6 @@
-//! Writes the progress of a running agent in a thread, so that a stopped terminal or a pager that doesn't read cannot keep
-//! a beat from its timeout. On a terminal, it keeps a few lines below the output, such as a progress line, a prompt, or what
-//! the user is typing.
+//! Writes the progress of a running agent in a thread, so that a stopped terminal or a pager that doesn't read cannot
+//! keep a beat from its timeout. On a terminal, it keeps a few lines below the output, such as a progress line, a
+//! prompt, or what the user is typing.
 
 use derun::cli::stdout::stdout;
 use derun::cli::wrapped::{error_width, output_width, wrapped};
@@ -197,7 +197,8 @@ impl Screen {
         });
     }
 
-    /// Writes the output of `draw`, the last one. If it is the only one and need not wait for a reader, no thread is started.
+    /// Writes the output of `draw`, the last one. If it is the only one and need not wait for a reader, no thread is
+    /// started.
     pub(super) fn show_last(&mut self, draw: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) {
         let mut text = Vec::new();
         let drawn = draw(&mut text);

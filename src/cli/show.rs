@@ -1,5 +1,5 @@
-//! `murmur show`: what a beat did, for a person. The id of another command's capture prints its bytes instead, as `derun`
-//! does.
+//! `murmur show`: what a beat did, for a person. The id of another command's capture prints its bytes instead, as
+//! `derun` does.
 //!
 //! The run is read from its capture block by block and printed as it is parsed, so the first screen of a long run
 //! appears immediately.

@@ -277,8 +277,8 @@ async fn serve_until_stopped(
     served.context("the daemon cannot continue")
 }
 
-/// Listens on the daemon's socket; `is_open` says whether other users may look into the folder, which then has a private one
-/// for sockets.
+/// Listens on the daemon's socket; `is_open` says whether other users may look into the folder, which then has a
+/// private one for sockets.
 fn listen(dir: &DataDir, is_open: bool) -> anyhow::Result<UnixListener> {
     let (name, private) = (dir.socket_name(), DataDir::PRIVATE_SOCKETS);
     let _none = socket::remove(&dir.root().join(private), name);

@@ -297,8 +297,8 @@ pub(super) fn waits(dir: &DataDir) -> Option<String> {
     append::problem(&dir.journal()).map(|problem| problem.line())
 }
 
-/// Prints the status after `out`, the pauses. `advises` is whether to suggest creating a heartbeat if there is none, and `is_short`
-/// whether heartbeats have one line.
+/// Prints the status after `out`, the pauses. `advises` is whether to suggest creating a heartbeat if there is none,
+/// and `is_short` whether heartbeats have one line.
 fn print(
     out: &mut Vec<u8>,
     status: &Status,

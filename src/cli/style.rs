@@ -136,7 +136,8 @@ pub(super) fn unchecked(calls: usize) -> String {
     }
 }
 
-/// Remarks before a beat's text: calls that ran without being checked, denied calls, ended background tasks, the turn limit, and a changed HEARTBEAT.md.
+/// Remarks before a beat's text: calls that ran without being checked, denied calls, ended background tasks, the turn
+/// limit, and a changed HEARTBEAT.md.
 pub(super) fn remarks(entry: &JournalEntry) -> String {
     let unguarded = unchecked(entry.unguarded.len());
     let denied = match entry.denials.len() {

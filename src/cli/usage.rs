@@ -126,8 +126,8 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// Prints a table, on a terminal of this width if it is given: then with short names, and without the last columns that don't
-/// fit.
+/// Prints a table, on a terminal of this width if it is given: then with short names, and without the last columns that
+/// don't fit.
 fn table(
     out: &mut impl Write,
     by: GroupBy,

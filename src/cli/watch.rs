@@ -1,7 +1,7 @@
 //! `murmur watch`: a live view on a terminal of heartbeats, agents, requests, the journal and usage limits.
 //!
-//! It draws when something happened, and while something counts down, when the shown time changes. The crate `watch` has
-//! the view; this feeds it and carries out its actions.
+//! It draws when something happened, and while something counts down, when the shown time changes. The crate `watch`
+//! has the view; this feeds it and carries out its actions.
 
 mod actions;
 mod agents;

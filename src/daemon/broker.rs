@@ -1,7 +1,7 @@
 //! The broker: the requests and questions that wait for a person or a model, and their answers.
 //!
-//! [`requests`] is the pure state, [`hook_connection`] serves one hook, and [`model`] asks a model, without the loop. The
-//! broker, owned by the daemon's loop, keeps deferred calls on disk and collects events.
+//! [`requests`] is the pure state, [`hook_connection`] serves one hook, and [`model`] asks a model, without the loop.
+//! The broker, owned by the daemon's loop, keeps deferred calls on disk and collects events.
 
 mod always;
 pub mod body;

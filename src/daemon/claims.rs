@@ -1,5 +1,5 @@
-//! Checks a request's claims about its agent against what the kernel knows of the sender: an agent may only send requests
-//! for itself, its own workspace and its own beat.
+//! Checks a request's claims about its agent against what the kernel knows of the sender: an agent may only send
+//! requests for itself, its own workspace and its own beat.
 
 use murmur_core::id::AgentId;
 use murmur_core::permit::request::Request;

@@ -120,8 +120,8 @@ impl ConfigWatcher {
         self.reload_at.get_or_insert_with(|| Instant::now() + SETTLE);
     }
 
-    /// Reads again only what was edited, and returns the heartbeats of the workspaces in which it was. Returns `None` if more
-    /// may have changed: call [`Self::reload`] then.
+    /// Reads again only what was edited, and returns the heartbeats of the workspaces in which it was. Returns `None`
+    /// if more may have changed: call [`Self::reload`] then.
     pub fn edited(&mut self) -> Option<Vec<Heartbeat>> {
         let Edits::Paths(paths) = &mut self.edits else { return None };
         let paths = std::mem::take(paths);
@@ -210,8 +210,8 @@ impl ConfigWatcher {
         (new, configuration)
     }
 
-    /// Watches everything that defines `heartbeats`, or ticks where that is not possible. Paths are added again each time, as
-    /// they may have been created or replaced; new ones cause a reload.
+    /// Watches everything that defines `heartbeats`, or ticks where that is not possible. Paths are added again each
+    /// time, as they may have been created or replaced; new ones cause a reload.
     fn watch(&mut self, heartbeats: &[Heartbeat]) {
         let places = watch_paths::edits(&self.dir, &self.settings, heartbeats);
         let added = match &mut self.watch {

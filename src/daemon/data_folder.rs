@@ -1,7 +1,7 @@
 //! Watches whether the data folder is still where the daemon found it.
 //!
-//! If the folder, the daemon's lock or its socket is moved or deleted, another daemon can start there. Deleting a folder
-//! removes its files first; nothing may be created in it meanwhile.
+//! If the folder, the daemon's lock or its socket is moved or deleted, another daemon can start there. Deleting a
+//! folder removes its files first; nothing may be created in it meanwhile.
 
 use super::config_watcher::changed;
 use super::instance::Instance;

@@ -29,8 +29,8 @@ use sys::failure;
 use sys::paths::DataDir;
 use sys::process_lock;
 
-/// How much of the journal is read at once, in bytes: little enough to keep clients served, and fewer events than the feed
-/// keeps, so fast readers see no gap.
+/// How much of the journal is read at once, in bytes: little enough to keep clients served, and fewer events than the
+/// feed keeps, so fast readers see no gap.
 const AT_ONCE: u64 = 64 << 10;
 
 /// The event stream.
@@ -62,7 +62,8 @@ pub struct Started {
     pub scheduled: bool,
 }
 
-/// `beat_ended`, `agent_stuck`, `heartbeat_failing`, `budget_used_up`, `journal_line`: a journal line. The aliases are the keys of older daemons.
+/// `beat_ended`, `agent_stuck`, `heartbeat_failing`, `budget_used_up`, `journal_line`: a journal line. The aliases are
+/// the keys of older daemons.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Ended {
@@ -136,8 +137,8 @@ impl Events {
         );
     }
 
-    /// Reports new journal lines, passes them to `see`, and returns whether there may be more. A beat for which `is_ours` is true
-    /// is reported as started first if it was not.
+    /// Reports new journal lines, passes them to `see`, and returns whether there may be more. A beat for which
+    /// `is_ours` is true is reported as started first if it was not.
     pub fn ended(
         &mut self,
         is_ours: impl Fn(&BeatId) -> bool,

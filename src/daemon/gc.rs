@@ -1,5 +1,5 @@
-//! Garbage collection: removes the pulses and folders of ended agents a day after their last sign of life, old captures,
-//! and old parts of rotated files; rotates murmur.log.
+//! Garbage collection: removes the pulses and folders of ended agents a day after their last sign of life, old
+//! captures, and old parts of rotated files; rotates murmur.log.
 //!
 //! Touches only regular files and real folders directly in its folders, and never follows a link.
 
@@ -259,8 +259,8 @@ fn removal(path: &Path, what: &str, why: &'static str) -> Removed {
     Removed { path: path.to_path_buf(), what: what.to_owned(), bytes, why }
 }
 
-/// Whether the agent of `pulse` has ended. An agent with an unknown process counts as ended: if it is alive, its next call
-/// writes a new pulse, while a dead one would otherwise be reported as stuck forever.
+/// Whether the agent of `pulse` has ended. An agent with an unknown process counts as ended: if it is alive, its next
+/// call writes a new pulse, while a dead one would otherwise be reported as stuck forever.
 fn has_ended(pulse: &Pulse, was_alive_at: impl Fn(u32, Timestamp) -> bool) -> bool {
     let lives = |at| pulse.pid.is_some_and(|pid| was_alive_at(pid, at));
     pulse.state == State::Exited || !pulse.at().is_some_and(lives)

@@ -1,7 +1,7 @@
 //! Decides which heartbeats to start, and when to wake up, from their schedules, the running beats and the time. Pure.
 //!
-//! At most one beat per workspace and `max_concurrent` in total run at once. A due heartbeat that cannot start stays due;
-//! it is not queued twice, so missed times collapse into one run.
+//! At most one beat per workspace and `max_concurrent` in total run at once. A due heartbeat that cannot start stays
+//! due; it is not queued twice, so missed times collapse into one run.
 
 mod deferred_beat;
 mod edited;
@@ -88,8 +88,8 @@ pub struct Start {
 const BUSY_PAUSE: SignedDuration = SignedDuration::from_secs(1);
 
 impl Heartbeats {
-    /// Loads a configuration. A last run in the file only moves the known one forward, at most to `now`. Returns the last runs
-    /// in the file that differ from the known ones.
+    /// Loads a configuration. A last run in the file only moves the known one forward, at most to `now`. Returns the
+    /// last runs in the file that differ from the known ones.
     pub fn load(
         &mut self,
         heartbeats: Vec<Heartbeat>,
@@ -170,8 +170,8 @@ impl Heartbeats {
         }
     }
 
-    /// Decides which beats to start now, at most `most`: first those to resume, if allowed, then those due for longest. Each
-    /// counts as running from now on.
+    /// Decides which beats to start now, at most `most`: first those to resume, if allowed, then those due for longest.
+    /// Each counts as running from now on.
     pub fn start_due(
         &mut self,
         now: Timestamp,

@@ -210,8 +210,8 @@ impl Hosts {
         self.known.values().for_each(Known::request_check);
     }
 
-    /// Watches the folder again in case a host recreated it. It is not created here: the data folder may be in the middle of
-    /// being deleted.
+    /// Watches the folder again in case a host recreated it. It is not created here: the data folder may be in the
+    /// middle of being deleted.
     fn keep_folder(&mut self) {
         if let Some(watch) = &mut self.watch
             && watch.add(places(&self.folder)).is_err()

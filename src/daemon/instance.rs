@@ -39,8 +39,8 @@ impl Instance {
 const ATTEMPTS: u32 = 200;
 const INTERVAL: Duration = Duration::from_millis(5);
 
-/// Whether the lock is held, but by no live process. A daemon that is killed while it starts a beat leaves its lock to the
-/// child, which releases it a moment later, on exec.
+/// Whether the lock is held, but by no live process. A daemon that is killed while it starts a beat leaves its lock to
+/// the child, which releases it a moment later, on exec.
 fn is_left_behind(dir: &DataDir) -> io::Result<bool> {
     Ok(!pid(dir)?.is_some_and(identity::is_alive))
 }
@@ -58,7 +58,8 @@ pub fn become_daemon(dir: &DataDir) -> io::Result<Option<Instance>> {
             }
             return Ok(None);
         };
-        // The last daemon may have removed the file between our open and our lock, or the folder may have been replaced.
+        // The last daemon may have removed the file between our open and our lock, or the folder may have been
+        // replaced.
         if !is_at(lock.file(), &path) || folder.state() != FolderState::InPlace {
             continue;
         }
@@ -78,8 +79,8 @@ pub fn pid(dir: &DataDir) -> io::Result<Option<u32>> {
     open(dir)?.map_or(Ok(None), |file| lock::holder(&file))
 }
 
-/// Whether `pid` is alive, not just killed, and holds the lock. On file systems where the kernel does not report the holder
-/// (overlay, btrfs), any holder counts.
+/// Whether `pid` is alive, not just killed, and holds the lock. On file systems where the kernel does not report the
+/// holder (overlay, btrfs), any holder counts.
 pub fn is_held_by(dir: &DataDir, pid: u32) -> io::Result<bool> {
     let Some(file) = open(dir)? else { return Ok(false) };
     let holds = match lock::holder(&file)? {

@@ -19,7 +19,8 @@ use sys::{atomic, file};
 /// The version of the file.
 const VERSION: u32 = 1;
 
-/// A run that started this long before the file was written may be missing from it: the daemon may not have known of it.
+/// A run that started this long before the file was written may be missing from it: the daemon may not have known of
+/// it.
 const MARGIN: SignedDuration = SignedDuration::from_secs(2);
 
 /// How far in the future a last run may be, as after the clock was set back.

@@ -1,4 +1,5 @@
-//! The notifier's process: runs while config.toml's `notify` has something to do, restarted when that changes or it ends.
+//! The notifier's process: runs while config.toml's `notify` has something to do, restarted when that changes or it
+//! ends.
 
 use ::notify::state::{Journal, State};
 use murmur_core::config::settings::Settings;
@@ -85,7 +86,8 @@ impl NotifierProcess {
         self.start()
     }
 
-    /// Makes the first notifier begin at `end`, or else at the journal's end: what happens before it is ready is news too.
+    /// Makes the first notifier begin at `end`, or else at the journal's end: what happens before it is ready is news
+    /// too.
     fn begin_at(&self, end: Option<Journal>) -> io::Result<()> {
         let path = self.dir.notify();
         if path.symlink_metadata().is_ok() {

@@ -1,5 +1,5 @@
-//! The daemon's RPC handlers. `ping` is answered here and `host.*` by [`agents`]; everything else becomes a [`Command`] for
-//! the loop, which answers it.
+//! The daemon's RPC handlers. `ping` is answered here and `host.*` by [`agents`]; everything else becomes a [`Command`]
+//! for the loop, which answers it.
 
 use super::agents;
 use super::broker::model::Models;
@@ -90,8 +90,8 @@ pub struct RpcHandlers {
 }
 
 impl RpcHandlers {
-    /// Answers a ping with `about` and sends commands to `commands`. While that is full, clients wait. `models` decides requests
-    /// for a model, and `notifier` may answer requests.
+    /// Answers a ping with `about` and sends commands to `commands`. While that is full, clients wait. `models` decides
+    /// requests for a model, and `notifier` may answer requests.
     #[must_use]
     pub fn new(
         about: Ping,
@@ -183,8 +183,8 @@ impl Service for RpcHandlers {
     }
 }
 
-/// Checks that `caller` may send this: an agent's processes may send requests and read; a manager may also control other
-/// agents. Everything else is for people.
+/// Checks that `caller` may send this: an agent's processes may send requests and read; a manager may also control
+/// other agents. Everything else is for people.
 fn check(msg_type: &str, caller: &Caller) -> Result<(), Failure> {
     match msg_type {
         "ping" | "status" | "attach" | "detach" | request::REQUEST | request::QUESTION => Ok(()),

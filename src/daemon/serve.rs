@@ -1,10 +1,12 @@
 //! The daemon's event loop: waits for events, hands them to [`State`], and carries out the effects that it decides on.
 //!
-//! It doesn't poll: it sleeps until a beat is due, a file changes, a beat ends, or a client sends a command. It ticks only
-//! where files cannot be watched or the user asks for it (docs/design/architecture.md lists what is polled besides).
+//! It doesn't poll: it sleeps until a beat is due, a file changes, a beat ends, or a client sends a command. It ticks
+//! only where files cannot be watched or the user asks for it (docs/design/architecture.md lists what is polled
+//! besides).
 //!
 //! `serve/sources.rs` is where events come from and `serve/effects.rs` carries out effects, with `serve/beats.rs`,
-//! `serve/limits.rs`, `serve/failures.rs`, `serve/observe.rs` and `serve/requests.rs`. `serve/commands.rs` handles commands of clients.
+//! `serve/limits.rs`, `serve/failures.rs`, `serve/observe.rs` and `serve/requests.rs`. `serve/commands.rs` handles
+//! commands of clients.
 
 mod beats;
 mod commands;
@@ -103,8 +105,8 @@ pub enum ServeError {
     Lost(Lost),
 }
 
-/// Runs until `stop` resolves and every beat has ended, or until a client stops it. `log` takes lines for people. Errors
-/// other than [`ServeError`] are logged.
+/// Runs until `stop` resolves and every beat has ended, or until a client stops it. `log` takes lines for people.
+/// Errors other than [`ServeError`] are logged.
 pub async fn serve(
     setup: Setup,
     listener: UnixListener,

@@ -1,14 +1,15 @@
-//! The daemon's state machine: an [`Event`] and the time go in, and [`Effect`]s to carry out come out. Pure, except that
-//! new beats get random ids.
+//! The daemon's state machine: an [`Event`] and the time go in, and [`Effect`]s to carry out come out. Pure, except
+//! that new beats get random ids.
 //!
 //! The runner (`serve.rs`) handles some inputs without it: it answers status and attach commands, passes commands about
-//! requests to the broker, writes files behind, and keeps track of hosts, agents, the notifier and edits of config.json.
+//! requests to the broker, writes files behind, and keeps track of hosts, agents, the notifier and edits of
+//! config.json.
 //!
 //! The daemon goes through its `Stage`s, and each beat that it starts through its `Phase`s. Effects are carried out in
 //! their order. If the result of one is an event, that event and its own effects come before the next effect.
 //!
-//! `state/beats.rs` starts beats and handles their end, `state/observe.rs` follows config.json, the journal and the beats of
-//! others, and `state/stop.rs` stops the daemon.
+//! `state/beats.rs` starts beats and handles their end, `state/observe.rs` follows config.json, the journal and the
+//! beats of others, and `state/stop.rs` stops the daemon.
 
 mod beats;
 mod event;

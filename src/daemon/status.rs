@@ -194,7 +194,8 @@ pub struct HeartbeatStatus {
     /// Settings in its HEARTBEAT.md that have no effect, one line each.
     #[serde(default)]
     pub notices: Vec<String>,
-    /// Whether its agent runs without its repository's Claude files because they are not trusted. The daemon does not check.
+    /// Whether its agent runs without its repository's Claude files because they are not trusted. The daemon does not
+    /// check.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repository_untrusted: bool,
     /// Why it cannot run.

@@ -5,8 +5,8 @@ use std::path::Path;
 use sys::paths::DataDir;
 use sys::watch::WatchedFolder;
 
-/// config.json, approved.json, paused.json, config.toml at `settings`, and every file and folder that defines `heartbeats` or may define new ones. Lazy, as there
-/// may be thousands.
+/// config.json, approved.json, paused.json, config.toml at `settings`, and every file and folder that defines
+/// `heartbeats` or may define new ones. Lazy, as there may be thousands.
 pub fn edits<'a>(
     dir: &DataDir,
     settings: &Path,
@@ -45,8 +45,8 @@ fn workspace(folder: &Path) -> Vec<WatchedFolder> {
     places
 }
 
-/// What a beat writes when it starts and ends: its record, its journal line, and the usage limits that it met; and the failures that `murmur resume`
-/// removes.
+/// What a beat writes when it starts and ends: its record, its journal line, and the usage limits that it met; and the
+/// failures that `murmur resume` removes.
 #[must_use]
 pub fn beats(dir: &DataDir) -> [WatchedFolder; 2] {
     [

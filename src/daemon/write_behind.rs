@@ -23,10 +23,11 @@ use waiting::WaitingLines;
 
 /// How long last runs are collected before they are written.
 const BATCH_TIME: Duration = Duration::from_secs(1);
-/// The minimum time between two writes of config.json, as each may conflict with an editor. The journal has the runs too.
+/// The minimum time between two writes of config.json, as each may conflict with an editor. The journal has the runs
+/// too.
 const MIN_INTERVAL: Duration = Duration::from_secs(60);
-/// When to retry while another program writes config.json, and how often before it is written anyway: a program may keep
-/// the file open forever.
+/// When to retry while another program writes config.json, and how often before it is written anyway: a program may
+/// keep the file open forever.
 const RETRY_BUSY: Duration = Duration::from_secs(1);
 const MAX_BUSY: u32 = 30;
 /// How many times in a row another process may hold config.json's lock before that is a problem.
@@ -133,7 +134,8 @@ impl WriteBehind {
         }
     }
 
-    /// Handles the result of recording a beat before its start. Returns whether it may start, and a message if that is new.
+    /// Handles the result of recording a beat before its start. Returns whether it may start, and a message if that is
+    /// new.
     pub fn check_recorded(&mut self, recorded: &io::Result<()>) -> (bool, Option<Failure>) {
         match recorded {
             Err(error) if is_full(error) => {
@@ -227,8 +229,8 @@ impl WriteBehind {
         }
     }
 
-    /// Checks whether a program that had config.json open when it was replaced has since written to the old file, and if so
-    /// restores that edit.
+    /// Checks whether a program that had config.json open when it was replaced has since written to the old file, and
+    /// if so restores that edit.
     pub fn check_replaced(&mut self) -> Result<(), Failure> {
         let Some(Unchecked { replaced, .. }) = self.replaced.take() else { return Ok(()) };
         let config = self.dir.config();

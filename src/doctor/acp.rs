@@ -1,5 +1,5 @@
-//! Agents that speak the Agent Client Protocol: whether those that are configured or installed start and answer `initialize`.
-//! A program may create its own files when it is started.
+//! Agents that speak the Agent Client Protocol: whether those that are configured or installed start and answer
+//! `initialize`. A program may create its own files when it is started.
 
 use super::agent::both_paths;
 use super::{Check, Environment, Finding, Hint, Level, named_backends};
@@ -23,7 +23,8 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// How long an installed agent that nothing uses may take.
 const UNUSED_LIMIT: Duration = Duration::from_secs(5);
 
-/// Examines the agents of heartbeats and config.toml, and the built-in ones on the PATH, all at once. The daemon starts them with the PATH `login`.
+/// Examines the agents of heartbeats and config.toml, and the built-in ones on the PATH, all at once. The daemon starts
+/// them with the PATH `login`.
 pub(super) async fn examine(
     environment: &Environment,
     settings: &Settings,

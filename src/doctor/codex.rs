@@ -1,6 +1,6 @@
 //! Codex, if a heartbeat or config.toml names it: where it is, whether murmur was tested with its version, whether its
-//! app-server answers, and whether it is logged in. What it prints about the login is not shown. It may create its own files
-//! when it is started.
+//! app-server answers, and whether it is logged in. What it prints about the login is not shown. It may create its own
+//! files when it is started.
 
 use super::agent::both_paths;
 use super::{Check, Environment, Finding, Hint, Level, named_backends};
@@ -76,7 +76,8 @@ async fn one(program: &Path, path: &OsStr, has_key: bool, limit: Duration) -> Fi
     }
 }
 
-/// The finding if Codex reports its version as `said`: murmur's protocol with it is that of the versions it was tested with.
+/// The finding if Codex reports its version as `said`: murmur's protocol with it is that of the versions it was tested
+/// with.
 fn judge(found: &str, said: &str) -> Finding {
     let check = Check::CODEX;
     let [oldest, newest] = [codex::TESTED.first(), codex::TESTED.last()]

@@ -25,8 +25,8 @@ pub(super) fn hosts(environment: &Environment) -> Option<Finding> {
     check_path(Check::HOSTS, &environment.dir.hosts(), Level::Fail)
 }
 
-/// What is wrong with the folder at `path`, if it exists. `if_open` is the level if others could write to it, which the data
-/// folder around it prevents.
+/// What is wrong with the folder at `path`, if it exists. `if_open` is the level if others could write to it, which the
+/// data folder around it prevents.
 fn check_path(check: Check, path: &Path, if_open: Level) -> Option<Finding> {
     let shown = path.display();
     let found = match path.metadata() {

@@ -1,5 +1,5 @@
-//! Checks that the hook refuses what it must, by running the same command as agents do in a temporary data folder, as it
-//! records its decisions. The calls themselves are never run.
+//! Checks that the hook refuses what it must, by running the same command as agents do in a temporary data folder, as
+//! it records its decisions. The calls themselves are never run.
 
 use super::{Check, Environment, Finding, Hint};
 use murmur_agent::invocation::DIR_VARIABLE;
@@ -41,8 +41,8 @@ pub(super) async fn examine(environment: &Environment) -> Vec<Finding> {
     }
 }
 
-/// Checks invalid input, a call that the guard refuses, and one that nobody can approve. The guard's must be *denied*: a hook
-/// that only fails would block everything.
+/// Checks invalid input, a call that the guard refuses, and one that nobody can approve. The guard's must be *denied*:
+/// a hook that only fails would block everything.
 async fn closed(home: &Path, command: &str) -> Finding {
     let nobody = Policy::of_beat();
     let somebody = Policy { checker: Checker::Manual, approval_wait: Some(0), ..nobody };

@@ -16,7 +16,8 @@ macro_rules! hints {
         impl Hint {
             $(pub(super) const $name: Self = Self(Cow::Borrowed($text));)*
 
-            /// All of the doctor's own hints. `FILE` and `DIR` stand for paths. docs/guide/troubleshooting.md explains each.
+            /// All of the doctor's own hints. `FILE` and `DIR` stand for paths. docs/guide/troubleshooting.md explains
+            /// each.
             pub const ALL: &[Self] = &[$(Self::$name),*];
         }
     };

@@ -1,5 +1,5 @@
-//! The channels of notifications, if there are any: whether their programs are found, and whether the last delivery worked.
-//! Nothing is sent.
+//! The channels of notifications, if there are any: whether their programs are found, and whether the last delivery
+//! worked. Nothing is sent.
 
 use super::agent::both_paths;
 use super::{Check, Environment, Finding, Hint};
@@ -12,7 +12,8 @@ use std::path::Path;
 use sys::shell;
 use sys::text::visible;
 
-/// Examines the channels in config.toml; `None` if there is none. `login` is the PATH of the daemon, which starts the programs.
+/// Examines the channels in config.toml; `None` if there is none. `login` is the PATH of the daemon, which starts the
+/// programs.
 pub(super) fn examine(environment: &Environment, settings: &Settings, login: &OsStr) -> Option<Finding> {
     let channels = &settings.notify.channels;
     if channels.is_empty() {

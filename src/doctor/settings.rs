@@ -1,5 +1,5 @@
-//! Checks that Claude Code's settings files load, and that nothing in them disables hooks and rules. Older versions silently
-//! ignore a whole file because of one malformed entry (docs/guide/setup.md).
+//! Checks that Claude Code's settings files load, and that nothing in them disables hooks and rules. Older versions
+//! silently ignore a whole file because of one malformed entry (docs/guide/setup.md).
 
 use super::finding::counted;
 use super::{Check, Environment, Finding, Hint};

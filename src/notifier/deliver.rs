@@ -96,8 +96,8 @@ impl Notifier {
     }
 }
 
-/// A new token for `request`, and what is kept of it. A call that isn't shown as a whole, or that the guard doubts, can only
-/// be denied.
+/// A new token for `request`, and what is kept of it. A call that isn't shown as a whole, or that the guard doubts, can
+/// only be denied.
 fn issue(channel: &str, request: &Request, is_shown: bool) -> std::io::Result<(String, Issued)> {
     let token = tokens::make()?;
     let issued = Issued {

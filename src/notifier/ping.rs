@@ -1,7 +1,7 @@
 //! Pings: a monitor such as Healthchecks hears when beats start and end, so it notices when they no longer do.
 //!
-//! Those of one heartbeat are sent one after another, in the order in which its beats started and ended: the monitor believes
-//! the last one.
+//! Those of one heartbeat are sent one after another, in the order in which its beats started and ended: the monitor
+//! believes the last one.
 
 use super::news::Known;
 use super::{Input, Notifier};
@@ -108,7 +108,8 @@ impl Pings {
         None
     }
 
-    /// A ping was sent, or `has_failed`. Returns the next one of `heartbeat`; after a failure, that is one of its last beat.
+    /// A ping was sent, or `has_failed`. Returns the next one of `heartbeat`; after a failure, that is one of its last
+    /// beat.
     fn sent(&mut self, heartbeat: &str, has_failed: bool) -> Option<Ping> {
         let waiting = self.waiting.get_mut(heartbeat)?;
         if has_failed && let Some(last) = waiting.back().map(|ping| ping.beat.clone()) {
@@ -134,7 +135,8 @@ impl Notifier {
         self.ping(&known, Ping { kind: Kind::Start, beat, text: String::new(), ended_at: None });
     }
 
-    /// Pings for the end of a beat of `heartbeat`; while the notifier catches up, only for the last one, once it is known.
+    /// Pings for the end of a beat of `heartbeat`; while the notifier catches up, only for the last one, once it is
+    /// known.
     pub(super) fn ping_end(&mut self, heartbeat: &Known, entry: &JournalEntry) {
         let ping = Ping::end(entry);
         match &mut self.missed {

@@ -1,5 +1,5 @@
-//! Journal lines that are `attention` although they aren't of beats: about stuck agents, used-up budgets, heartbeats that
-//! keep failing, and hosted agents that didn't ask. Others notice these; this module decides what a person reads.
+//! Journal lines that are `attention` although they aren't of beats: about stuck agents, used-up budgets, heartbeats
+//! that keep failing, and hosted agents that didn't ask. Others notice these; this module decides what a person reads.
 
 use super::{OutcomeKind, SUMMARY, first_characters};
 use crate::agents::Agent;

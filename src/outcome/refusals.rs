@@ -1,5 +1,5 @@
-//! Turns an `ok` into `attention` if the guard or the backend refused a call, nobody answered the request for one, or one ran
-//! unasked that rules deny, and into `error` if a hook failed.
+//! Turns an `ok` into `attention` if the guard or the backend refused a call, nobody answered the request for one, or
+//! one ran unasked that rules deny, and into `error` if a hook failed.
 
 use super::{Outcome, QUOTE, SUMMARY, first_characters};
 use murmur_core::permit::request::NO_DAEMON;

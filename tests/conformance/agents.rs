@@ -1,9 +1,9 @@
 //! Checks other agents: Codex, and agents that speak ACP.
 //!
-//! Input: `fixtures/codex` and `fixtures/acp`, and names such as `codex`, `acp`, `codex/ok` or `codex/beats` (`beats.rs`).
-//! Each scenario is run on the real CLI with fake-model, and on fake-claude with the same script, with the pinned and the
-//! newest version; an agent without fixtures has only beats. Output: the differences of their conversations, and a table
-//! (`judge.rs`).
+//! Input: `fixtures/codex` and `fixtures/acp`, and names such as `codex`, `acp`, `codex/ok` or `codex/beats`
+//! (`beats.rs`). Each scenario is run on the real CLI with fake-model, and on fake-claude with the same script, with
+//! the pinned and the newest version; an agent without fixtures has only beats. Output: the differences of their
+//! conversations, and a table (`judge.rs`).
 
 mod acp;
 mod beats;
@@ -124,7 +124,8 @@ pub(crate) fn is_one(name: &str) -> bool {
     AGENTS.iter().any(|agent| name == agent.name || name.starts_with(&format!("{}/", agent.name)))
 }
 
-/// Records or checks the scenarios with these names. Returns whether they agree; `None` if a CLI is missing that has to be there.
+/// Records or checks the scenarios with these names. Returns whether they agree; `None` if a CLI is missing that has to
+/// be there.
 pub(crate) fn run(record: bool, names: &[String], say: fn(&str)) -> Result<Option<bool>> {
     let mut agree = true;
     let is_pinned = names.iter().any(|name| name == PINNED);

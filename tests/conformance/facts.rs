@@ -1,7 +1,7 @@
 //! The facts that murmur reads from a run; they must be the same in every version of Claude Code.
 //!
-//! Input: the lines of a run and what its hooks were told. Output: facts, one per line, and other properties of the run that
-//! show a capability. Texts of Claude Code itself, keys, ids and the order of independent lines are not facts.
+//! Input: the lines of a run and what its hooks were told. Output: facts, one per line, and other properties of the run
+//! that show a capability. Texts of Claude Code itself, keys, ids and the order of independent lines are not facts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,8 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// The facts of a run, from its stdout and stderr, how it ended, and what its hooks were told, one payload per line.
+    /// The facts of a run, from its stdout and stderr, how it ended, and what its hooks were told, one payload per
+    /// line.
     pub(crate) fn of(lines: &[Value], stderr: &str, end: End, told: &str) -> Self {
         let mut read = Read::default();
         let mut parser = Parser::default();

@@ -1,11 +1,12 @@
-//! Compares fake-claude with the real Claude Code: `cargo test --test conformance [-- record|check|versions] [NAME...]`.
+//! Compares fake-claude with the real Claude Code: `cargo test --test conformance [-- record|check|versions]
+//! [NAME...]`.
 //!
-//! `record` records scenarios of `fixtures/claude` again, from the real CLI with fake-model. `check`, the default, runs every
-//! check (`checks.rs`) on the real CLI, several at once, and fails on any difference from fake-claude. The real CLI is the
-//! pinned version, or the one that `REAL_CLAUDE_VERSION` or `MURMUR_REAL_CLAUDE` chooses. If the pinned one can't be
-//! installed, both print one line and skip; if the chosen one can't, the exit code is 69. `versions` runs the checks on
-//! many versions and reports what each lacks (`versions.rs`).
-//! `codex` and `acp`, with `check` or `record`, are other agents (`agents.rs`).
+//! `record` records scenarios of `fixtures/claude` again, from the real CLI with fake-model. `check`, the default, runs
+//! every check (`checks.rs`) on the real CLI, several at once, and fails on any difference from fake-claude. The real
+//! CLI is the pinned version, or the one that `REAL_CLAUDE_VERSION` or `MURMUR_REAL_CLAUDE` chooses. If the pinned one
+//! can't be installed, both print one line and skip; if the chosen one can't, the exit code is 69. `versions` runs the
+//! checks on many versions and reports what each lacks (`versions.rs`). `codex` and `acp`, with `check` or `record`,
+//! are other agents (`agents.rs`).
 
 mod acted;
 mod agents;

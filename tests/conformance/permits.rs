@@ -1,5 +1,5 @@
-//! The real Claude Code under murmur's hook: guarded calls are refused, a person's answer counts, a question is answered,
-//! and a waiting beat continues after the daemon was killed.
+//! The real Claude Code under murmur's hook: guarded calls are refused, a person's answer counts, a question is
+//! answered, and a waiting beat continues after the daemon was killed.
 
 use std::fs::DirBuilder;
 use std::io::{BufRead, BufReader, Lines};

@@ -1,5 +1,5 @@
-//! A hostile repository on the real Claude Code: its hooks, helper, servers and instructions create marker files or are in
-//! the model's request. None does before `murmur trust`, all do after it, and none after a change.
+//! A hostile repository on the real Claude Code: its hooks, helper, servers and instructions create marker files or are
+//! in the model's request. None does before `murmur trust`, all do after it, and none after a change.
 
 use std::path::Path;
 

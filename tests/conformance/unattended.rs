@@ -183,8 +183,8 @@ pub(crate) fn budget(claude: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A required MCP server that can't start costs nothing; one that only the agent can start, and that dies, makes the beat an
-/// error.
+/// A required MCP server that can't start costs nothing; one that only the agent can start, and that dies, makes the
+/// beat an error.
 pub(crate) fn dead_mcp_server(claude: &Path) -> Result<()> {
     let place = Place::new(claude, &json!([[{ "type": "text", "text": "HEARTBEAT_OK" }]]))?;
     std::fs::create_dir_all(place.folder.path().join("data"))?;

@@ -1,4 +1,5 @@
-//! The documentation: its command lines do and print what it says, murmur accepts its examples, and its links have targets.
+//! The documentation: its command lines do and print what it says, murmur accepts its examples, and its links have
+//! targets.
 //!
 //! CONTRIBUTING.md, *Documentation*, describes how to write a document for this.
 //!

@@ -115,7 +115,7 @@ fn a_module_uses_only_modules_above_it() {
 }
 
 #[test]
-fn every_file_has_a_module_comment_and_at_most_400_lines() {
+fn every_file_has_a_module_comment_at_most_400_lines_and_no_wide_comments() {
     let mut wrong = Vec::new();
     for folder in ["src", "crates", "fake-claude", "tests", "benches"] {
         for file in rust_files(&root().join(folder)) {
@@ -126,6 +126,12 @@ fn every_file_has_a_module_comment_and_at_most_400_lines() {
             if text.lines().count() > 400 {
                 wrong.push(format!("{} has more than 400 lines", file.display()));
             }
+            // Links can't be broken.
+            let is_wide = |line: &&str| line.chars().count() > 120 && !line.contains("://");
+            let comments = text.lines().filter(|line| line.trim_start().starts_with("//"));
+            wrong.extend(
+                comments.filter(is_wide).map(|line| format!("{} is wider than 120: {line}", file.display())),
+            );
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -1,7 +1,7 @@
 //! One test binary, one file per command area.
 //!
-//! The tests find and await processes by Linux-specific means (pidfds, /proc, inotify, setsid), so on other systems only
-//! unit tests exist.
+//! The tests find and await processes by Linux-specific means (pidfds, /proc, inotify, setsid), so on other systems
+//! only unit tests exist.
 //!
 //! `cfg(test)` on each module tells clippy that its helpers are tests as well.
 

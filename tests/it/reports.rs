@@ -1,4 +1,5 @@
-//! What a journal line reports about its agent's session, and how MCP servers, empty answers and stops change the outcome.
+//! What a journal line reports about its agent's session, and how MCP servers, empty answers and stops change the
+//! outcome.
 
 use serde_json::{Value, json};
 

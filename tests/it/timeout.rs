@@ -14,7 +14,8 @@ use crate::env::{Env, kill, result, show};
 /// A heartbeat with a timeout of a second.
 const SHORT: &str = "---\ntimeout: 1s\n---\nDo it.";
 
-/// Beats of one workspace per fault, all at once because each takes its time; returns the output and journal line of each.
+/// Beats of one workspace per fault, all at once because each takes its time; returns the output and journal line of
+/// each.
 fn beats(env: &Env, faults: &[&[&str]]) -> String {
     let ok = result("HEARTBEAT_OK");
     let names: Vec<String> = faults.iter().map(|faults| faults[0].replace(':', "-")).collect();

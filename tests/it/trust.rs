@@ -1,5 +1,5 @@
-//! Workspace trust: what a repository's Claude files do before their user trusts them (nothing), afterward, and after they
-//! changed. Each of them only creates a marker file.
+//! Workspace trust: what a repository's Claude files do before their user trusts them (nothing), afterward, and after
+//! they changed. Each of them only creates a marker file.
 
 mod servers;
 mod shown;

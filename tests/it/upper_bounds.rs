@@ -1,4 +1,5 @@
-//! Nothing that an agent can write into its own workspace loosens its restrictions: the user's files set the upper limit.
+//! Nothing that an agent can write into its own workspace loosens its restrictions: the user's files set the upper
+//! limit.
 
 mod approval;
 mod changed;

@@ -1,8 +1,9 @@
-//! A year of beats with a clock of its own and stand-ins for agents: decisions, journal, captures and garbage collection are real.
+//! A year of beats with a clock of its own and stand-ins for agents: decisions, journal, captures and garbage
+//! collection are real.
 //!
-//! The daemon's state machine decides which beats run, and when (`year/daemon.rs`). Simulated are the clock and the beats: what
-//! each leaves in the journal, as a pulse and as a capture is made by murmur's own writers. Real are rotation, the daemon's daily garbage
-//! collection, and `murmur status`, whose time is that of the program.
+//! The daemon's state machine decides which beats run, and when (`year/daemon.rs`). Simulated are the clock and the
+//! beats: what each leaves in the journal, as a pulse and as a capture is made by murmur's own writers. Real are
+//! rotation, the daemon's daily garbage collection, and `murmur status`, whose time is that of the program.
 //!
 //! A check simulates a few weeks of a few heartbeats. `MURMUR_YEAR_DAYS` (`just year`) asks for 100 heartbeats every 30
 //! minutes, and for the limits that hold after a year. Two more heartbeats have active hours, and always fail.

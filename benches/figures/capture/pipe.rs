@@ -1,8 +1,8 @@
 //! 1 GiB through pipes, to stdout, which is a file, and to the session.
 //!
-//! The baseline is a loop that reads, writes to stdout and writes to a file, 64 KiB at a time. It leaves the file to the
-//! kernel; ours syncs it to disk every second and at the end. So there are two places: an in-memory file system, where
-//! only the work counts, and the disk, with a baseline that syncs as well.
+//! The baseline is a loop that reads, writes to stdout and writes to a file, 64 KiB at a time. It leaves the file to
+//! the kernel; ours syncs it to disk every second and at the end. So there are two places: an in-memory file system,
+//! where only the work counts, and the disk, with a baseline that syncs as well.
 
 use super::super::home::Home;
 use super::super::measure::{Size, Spread, interleave, time_of};

@@ -59,7 +59,8 @@ pub(super) fn run(table: &mut Table, stored: &Stored) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The rows of reads from a capture of 100 MiB, the middle of it and its end, over `floor`, and over those from one of 1 MiB.
+/// The rows of reads from a capture of 100 MiB, the middle of it and its end, over `floor`, and over those from one of
+/// 1 MiB.
 pub(super) fn reads(
     table: &mut Table,
     reader: &str,

@@ -27,8 +27,8 @@ const BYTES: Size<usize> = Size { full: 32 << 20, tiny: 1 << 20 };
 const ROUNDS: usize = 9;
 const BLOCK: usize = 64 * 1024;
 
-/// Children of this program on a terminal: with `--on-terminal PATH COMMAND…`, a command becomes the leader of a session
-/// on it; the others are raw readers.
+/// Children of this program on a terminal: with `--on-terminal PATH COMMAND…`, a command becomes the leader of a
+/// session on it; the others are raw readers.
 pub(crate) const CHILDREN: [&str; 4] = ["--on-terminal", "--raw-read", "--raw-show", "--raw-keep"];
 
 pub(crate) fn child(args: &[String]) -> anyhow::Result<()> {

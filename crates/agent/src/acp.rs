@@ -1,7 +1,7 @@
 //! The Agent Client Protocol, version 1: newline-delimited JSON-RPC in both directions.
 //!
-//! Foreign input: unknown kinds, fields and shapes are skipped, kinds and fields are counted. Programs differ in what they say about a call (`call`),
-//! in what makes them ask about it (`program`), and in how a turn fails (`outcome`).
+//! Foreign input: unknown kinds, fields and shapes are skipped, kinds and fields are counted. Programs differ in what
+//! they say about a call (`call`), in what makes them ask about it (`program`), and in how a turn fails (`outcome`).
 
 mod call;
 mod client;

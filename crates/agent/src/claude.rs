@@ -1,7 +1,7 @@
 //! Claude Code: the parser of its stream-json, and what murmur writes to its stdin.
 //!
-//! Foreign input: unknown types, fields and shapes are skipped, since every release adds some. Types and fields that are
-//! not in `known` are counted.
+//! Foreign input: unknown types, fields and shapes are skipped, since every release adds some. Types and fields that
+//! are not in `known` are counted.
 
 mod account;
 mod dialog;

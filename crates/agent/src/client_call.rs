@@ -144,8 +144,8 @@ const KEYWORDS: [&str; 16] = [
 ];
 
 impl ClientCall {
-    /// The call as guard and rules see it: tool and input. `None` for what is done with a terminal, whose command was decided on,
-    /// and for what isn't a call.
+    /// The call as guard and rules see it: tool and input. `None` for what is done with a terminal, whose command was
+    /// decided on, and for what isn't a call.
     #[must_use]
     pub fn tool(&self) -> Option<(&'static str, Value)> {
         match self {

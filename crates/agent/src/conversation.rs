@@ -79,7 +79,8 @@ pub struct Conversation {
     /// The id of the message that the last turn belongs to.
     message: String,
     open: Vec<Open>,
-    /// Whether text came in chunks, as from a backend that may repeat an earlier conversation before its session begins.
+    /// Whether text came in chunks, as from a backend that may repeat an earlier conversation before its session
+    /// begins.
     has_chunks: bool,
     /// The cost so far, for backends whose results don't have it.
     cost_usd: Option<f64>,

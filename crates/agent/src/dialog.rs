@@ -1,7 +1,8 @@
 //! The other direction of a backend's stream: what murmur writes to the agent's stdin, and when.
 //!
-//! A dialog is pure: texts, decisions and the agent's output go in, and bytes for its stdin come out. It may have a state,
-//! such as requests without a response. Events never depend on that state, since they are replayed without a dialog.
+//! A dialog is pure: texts, decisions and the agent's output go in, and bytes for its stdin come out. It may have a
+//! state, such as requests without a response. Events never depend on that state, since they are replayed without a
+//! dialog.
 
 use super::client_call::{ClientError, ClientReply, ClientStep};
 use super::event::PermissionRequest;
@@ -56,8 +57,8 @@ pub trait Dialog: Debug + Send {
         Vec::new()
     }
 
-    /// Takes output of the agent, in chunks of any size, and returns what it calls for: the next step of a handshake, or a
-    /// message that waited for it.
+    /// Takes output of the agent, in chunks of any size, and returns what it calls for: the next step of a handshake,
+    /// or a message that waited for it.
     fn read(&mut self, output: &[u8]) -> Vec<u8> {
         let _no_steps = output;
         Vec::new()
@@ -72,8 +73,8 @@ pub trait Dialog: Debug + Send {
         true
     }
 
-    /// Fills in what the agent has said elsewhere about the call that it asks about. Returns whether that is all; if not,
-    /// more may follow soon.
+    /// Fills in what the agent has said elsewhere about the call that it asks about. Returns whether that is all; if
+    /// not, more may follow soon.
     fn complete(&self, request: &mut PermissionRequest) -> bool {
         let _complete = request;
         true
@@ -96,8 +97,8 @@ pub trait Dialog: Debug + Send {
     /// Interrupts the current turn.
     fn interrupt(&mut self) -> Vec<u8>;
 
-    /// Answers what the agent asks about calls on which its hook has decided. `is_allowed` has the recorded decision on a call,
-    /// by its id.
+    /// Answers what the agent asks about calls on which its hook has decided. `is_allowed` has the recorded decision on
+    /// a call, by its id.
     fn repeat_decisions(&mut self, is_allowed: &mut dyn FnMut(&str) -> bool) -> Vec<u8> {
         let _asks_once = is_allowed;
         Vec::new()
@@ -113,7 +114,8 @@ pub trait Dialog: Debug + Send {
         false
     }
 
-    /// Whether the agent goes on reading stdin after a beat's turn, so that the beat ends only if murmur ends the agent.
+    /// Whether the agent goes on reading stdin after a beat's turn, so that the beat ends only if murmur ends the
+    /// agent.
     fn outlives_turn(&self) -> bool {
         false
     }

@@ -111,7 +111,8 @@ pub enum Event<'a> {
     },
     /// The tokens of one request to the model, for backends whose results don't have those of the turn.
     Usage(Tokens),
-    /// The tokens of a message so far, which the backend repeats with each part of it. The result has those of the turn.
+    /// The tokens of a message so far, which the backend repeats with each part of it. The result has those of the
+    /// turn.
     MessageTokens {
         /// As in `Text`.
         message: Cow<'a, str>,
@@ -242,8 +243,8 @@ pub enum Compaction {
     },
 }
 
-/// The state of one window of a subscription's rate limit. An agent reports each window by itself, whenever it likes; the last
-/// report on a window counts.
+/// The state of one window of a subscription's rate limit. An agent reports each window by itself, whenever it likes;
+/// the last report on a window counts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RateLimit {
     /// `allowed`, `allowed_warning` or `rejected`, or what only newer backends say. Codex doesn't warn.

@@ -122,8 +122,8 @@ fn between_markers(output: &[u8]) -> Option<&[u8]> {
     output.get(start..start + end)
 }
 
-/// The folders of `first`, then those that only `second` has. Leaves out folders whose names are not UTF-8: they can't be
-/// passed on to a beat's process.
+/// The folders of `first`, then those that only `second` has. Leaves out folders whose names are not UTF-8: they can't
+/// be passed on to a beat's process.
 fn joined(first: &OsStr, second: &OsStr) -> OsString {
     let mut folders: Vec<PathBuf> = Vec::new();
     for folder in std::env::split_paths(first).chain(std::env::split_paths(second)) {

@@ -11,8 +11,8 @@ pub const AGENT_VARIABLE: &str = "MURMUR_AGENT_ID";
 /// The variable with murmur's data folder, in the same environment.
 pub const DIR_VARIABLE: &str = "MURMUR_DIR";
 
-/// The variable in the environment of every host, which adopts its agent's orphans. Agents don't have it; their processes
-/// are found by [`AGENT_VARIABLE`].
+/// The variable in the environment of every host, which adopts its agent's orphans. Agents don't have it; their
+/// processes are found by [`AGENT_VARIABLE`].
 pub const HOST_VARIABLE: &str = "MURMUR_HOST";
 
 /// Looks up a variable of the environment that agents inherit; `None` if it is empty.

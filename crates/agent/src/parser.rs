@@ -1,7 +1,7 @@
 //! Parses an agent's stdout incrementally: takes chunks of bytes, returns events.
 //!
-//! Every backend writes lines; each line is parsed by itself, so that parsing can begin at any line, as replay does. Lines
-//! are parsed in place; only a line that a chunk boundary cuts is copied. [`MAX_LINE`] bounds memory use.
+//! Every backend writes lines; each line is parsed by itself, so that parsing can begin at any line, as replay does.
+//! Lines are parsed in place; only a line that a chunk boundary cuts is copied. [`MAX_LINE`] bounds memory use.
 //!
 //! Not `sys::lines::LineBuffer`: it would copy every line.
 
@@ -58,8 +58,8 @@ impl Dialect {
         }
     }
 
-    /// Passes the events of `line` (without its newline) to `sink`. A blank line has none; a line that is not a JSON object
-    /// has only [`Event::Garbled`]. Counts what is `unknown`.
+    /// Passes the events of `line` (without its newline) to `sink`. A blank line has none; a line that is not a JSON
+    /// object has only [`Event::Garbled`]. Counts what is `unknown`.
     fn parse(self, line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown: &mut Unknown) {
         let line = line.trim_ascii();
         match self {

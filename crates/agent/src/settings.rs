@@ -52,8 +52,8 @@ const INTERFERING: [&str; 4] = ["CLAUDE_CODE_SHELL_PREFIX", "LD_AUDIT", "LD_LIBR
 /// Hook events that decide: any failure of their hooks blocks the call.
 pub const DECIDING: [&str; 2] = ["PreToolUse", "PermissionRequest"];
 
-/// Hook events that write an agent's pulse (spec 2), and whether they are about a tool. Claude Code has separate events for
-/// failed calls and failed turns (measured on 2.1.197 and 2.1.329).
+/// Hook events that write an agent's pulse (spec 2), and whether they are about a tool. Claude Code has separate events
+/// for failed calls and failed turns (measured on 2.1.197 and 2.1.329).
 pub const PULSE_EVENTS: [(&str, bool); 7] = [
     ("SessionStart", false),
     ("UserPromptSubmit", false),
@@ -83,8 +83,8 @@ pub struct HookProgram {
 }
 
 impl HookProgram {
-    /// Returns `murmur-hook` beside the running executable, or else that executable itself, whose `hook` command does the
-    /// same.
+    /// Returns `murmur-hook` beside the running executable, or else that executable itself, whose `hook` command does
+    /// the same.
     pub fn find() -> io::Result<Self> {
         let own = std::env::current_exe()?;
         let lean = own.with_file_name("murmur-hook");
@@ -243,8 +243,8 @@ impl GuardedAgent<'_> {
         let env: Map<String, Value> =
             self.variables()?.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
         let mut settings = json!({ "disableAllHooks": false, "env": env, "hooks": hooks });
-        // Skills can run commands before any hook is asked. With the guard off the user accepts that; rules and people still
-        // decide calls through the hook.
+        // Skills can run commands before any hook is asked. With the guard off the user accepts that; rules and people
+        // still decide calls through the hook.
         if self.policy.guard {
             settings["disableSkillShellExecution"] = true.into();
         }

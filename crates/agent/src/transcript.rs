@@ -1,7 +1,7 @@
 //! A run for people: turns an agent's events into texts, calls with their results, and notes, in order.
 //!
-//! Each call is one item, so later items wait for its result. If too many wait, or if the call is that of a subagent that has
-//! started to work, the call is returned without its result, which then becomes another item.
+//! Each call is one item, so later items wait for its result. If too many wait, or if the call is that of a subagent
+//! that has started to work, the call is returned without its result, which then becomes another item.
 
 #[cfg(test)]
 mod tests;
@@ -202,8 +202,8 @@ impl Transcript {
         !self.early.is_empty()
     }
 
-    /// Takes all items, even calls without a result, for example because the agent is waiting. Their results become other
-    /// items.
+    /// Takes all items, even calls without a result, for example because the agent is waiting. Their results become
+    /// other items.
     pub fn take_all(&mut self) -> Vec<Item> {
         std::iter::from_fn(|| self.release()).collect()
     }
@@ -214,8 +214,8 @@ impl Transcript {
         std::mem::take(&mut self.held).into_iter()
     }
 
-    /// Whether the first item can't wait any longer: too many others wait, or it is the call of a subagent that has started
-    /// to work.
+    /// Whether the first item can't wait any longer: too many others wait, or it is the call of a subagent that has
+    /// started to work.
     fn must_go(&self) -> bool {
         let Some(Item::Call(first)) = self.held.front() else { return true };
         let is_inside = |item: &Item| match item {

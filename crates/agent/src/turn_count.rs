@@ -1,7 +1,7 @@
 //! Counts the model's responses in each turn of an agent, for backends whose results don't say how many there were.
 //!
-//! A backend that reports the tokens of each request has one response per report. Otherwise a response is everything that
-//! the agent says and calls until calls return; what shows in no event isn't counted.
+//! A backend that reports the tokens of each request has one response per report. Otherwise a response is everything
+//! that the agent says and calls until calls return; what shows in no event isn't counted.
 
 use crate::event::Event;
 

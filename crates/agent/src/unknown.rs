@@ -40,7 +40,8 @@ impl Unknown {
         *self.0.entry(if is_full { OTHERS.to_owned() } else { name }).or_default() += 1;
     }
 
-    /// Counts the fields of `object`, which is at `path`, that are not `known` and don't begin with `_`, as extensions do.
+    /// Counts the fields of `object`, which is at `path`, that are not `known` and don't begin with `_`, as extensions
+    /// do.
     pub(crate) fn add_fields(&mut self, path: &str, object: &Map<String, Value>, known: &Fields) {
         for (name, value) in object {
             match known.objects.iter().find(|(known, _)| known == name) {

@@ -1,8 +1,8 @@
-//! Installs murmur's hooks in Claude Code's settings files and removes them, touching nothing else (spec 2, Settings.json
-//! Modification; docs/guide/setup.md).
+//! Installs murmur's hooks in Claude Code's settings files and removes them, touching nothing else (spec 2,
+//! Settings.json Modification; docs/guide/setup.md).
 //!
-//! Agents started by murmur get their hooks from `--settings`; this is for sessions that people start themselves. Decisions
-//! are pure, from text to text, and keep every foreign byte; only [`mod@file`] writes.
+//! Agents started by murmur get their hooks from `--settings`; this is for sessions that people start themselves.
+//! Decisions are pure, from text to text, and keep every foreign byte; only [`mod@file`] writes.
 //!
 //! - [`wanted`]: the entries to install
 //! - [`change`]: text, wanted → text with or without them

@@ -1,8 +1,8 @@
-//! Workspace trust: what a repository's Claude files would do, whether the user trusts them as they are, and how an agent
-//! starts without them.
+//! Workspace trust: what a repository's Claude files would do, whether the user trusts them as they are, and how an
+//! agent starts without them.
 //!
-//! Claude Code runs what a repository's settings name (hooks, helpers, MCP servers) before it asks any hook of murmur, so
-//! the files are checked before each start of an agent. Nothing is cached between starts.
+//! Claude Code runs what a repository's settings name (hooks, helpers, MCP servers) before it asks any hook of murmur,
+//! so the files are checked before each start of an agent. Nothing is cached between starts.
 
 mod collect;
 pub mod effects;

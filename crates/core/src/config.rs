@@ -9,8 +9,8 @@
 //! - [`backend`]: the programs that run as agents, and what they can do
 //! - [`acp_program`]: programs that speak the Agent Client Protocol, from config.toml
 //! - [`limit`]: which value applies if both the user's files and a HEARTBEAT.md set one
-//! - [`settings`]: config.toml, for all of a user's agents; [`quiet`]: when a quiet agent counts as stuck; [`notify`]: what
-//!   murmur tells a person, and how; [`secret_file`]: files that hold one secret
+//! - [`settings`]: config.toml, for all of a user's agents; [`quiet`]: when a quiet agent counts as stuck; [`notify`]:
+//!   what murmur tells a person, and how; [`secret_file`]: files that hold one secret
 //! - [`mod@file`]: config.json, read so that an invalid workspace doesn't affect the others
 //! - [`frontmatter`]: the YAML at the top of HEARTBEAT.md
 //! - [`requires`], [`mcp`]: the MCP servers that a heartbeat requires, and those that it may use

@@ -16,8 +16,8 @@ const LONGEST: SignedDuration = SignedDuration::from_hours(24);
 /// The time that doubles for a heartbeat that only file changes start.
 const TRIGGER_GAP: SignedDuration = SignedDuration::from_mins(5);
 
-/// Whether the API's answer to a failed call shows that a retry may help: it was overloaded, had an error, took too long or
-/// could not be reached. `None` means that there was no answer.
+/// Whether the API's answer to a failed call shows that a retry may help: it was overloaded, had an error, took too
+/// long or could not be reached. `None` means that there was no answer.
 #[must_use]
 pub fn is_retryable(status: Option<u64>) -> bool {
     status.is_none_or(|status| matches!(status, 408 | 429 | 500..=599))
@@ -131,8 +131,8 @@ pub fn keeps_failing(streak: &Streak, breaker: Breaker) -> bool {
     doublings(streak.failures, breaker) > 0
 }
 
-/// When a heartbeat that keeps failing may run next; `None` if only its `schedule` and its trigger decide. A schedule of at most one
-/// run a day stays as it is; `is_triggered` is whether changes of files start it too.
+/// When a heartbeat that keeps failing may run next; `None` if only its `schedule` and its trigger decide. A schedule
+/// of at most one run a day stays as it is; `is_triggered` is whether changes of files start it too.
 #[must_use]
 pub fn slowed_until(
     streak: &Streak,

@@ -1,7 +1,7 @@
 //! The ids of agents, of beats and of agents' sessions: text that is not interchangeable.
 //!
-//! A [`BeatId`] and a [`SessionId`] are kept as they are read, since other programs write journal lines and hook events too.
-//! An [`AgentId`] is validated. Agents that murmur did not start can have any text as an id, which stays a string.
+//! A [`BeatId`] and a [`SessionId`] are kept as they are read, since other programs write journal lines and hook events
+//! too. An [`AgentId`] is validated. Agents that murmur did not start can have any text as an id, which stays a string.
 
 mod agent;
 mod beat;

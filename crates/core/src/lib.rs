@@ -1,4 +1,5 @@
-//! What murmur decides without running anything: which heartbeats there are, when they are due, and what an agent may do.
+//! What murmur decides without running anything: which heartbeats there are, when they are due, and what an agent may
+//! do.
 //!
 //! Takes files, times and calls; returns heartbeats, due times and decisions. Must not know agents, processes or the
 //! daemon, and doesn't read the clock.
@@ -14,8 +15,8 @@
 //! - `usage_limit`: pure: what agents reported about an account's usage → until when nothing may start
 //! - `failures`: pure: failures in a row of a heartbeat → when to retry, and when to run less often
 //! - `retention`: pure: (captures, limits, now) → which to remove
-//! - `permit`: pure: (call, policy, rules, findings of `shell_guard`) → a decision, or whom to ask; questions and answers;
-//!   `permit::deny_list` builds the deny list for Claude Code
+//! - `permit`: pure: (call, policy, rules, findings of `shell_guard`) → a decision, or whom to ask; questions and
+//!   answers; `permit::deny_list` builds the deny list for Claude Code
 //! - `outcome`: how a beat ended, in the words of the journal
 
 pub mod config;

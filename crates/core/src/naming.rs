@@ -1,7 +1,7 @@
 //! What a person means by a name: one of the known heartbeats, agents, requests or captures.
 //!
-//! Takes what was typed and the candidates; returns one of them, or an error that lists those it could be. Whoever calls
-//! this finds the candidates, and which of them is the latest.
+//! Takes what was typed and the candidates; returns one of them, or an error that lists those it could be. Whoever
+//! calls this finds the candidates, and which of them is the latest.
 
 use sys::error::Failure;
 use sys::{failure, shell, spelling};

@@ -33,8 +33,8 @@ pub enum Why {
 
 /// Decides which of `captures`, oldest first, to remove, and returns their positions.
 ///
-/// `beat` returns the beat of the capture at a position, `None` if that is unknown: such a capture stays. It is called for few of
-/// them, since reading each may be slow.
+/// `beat` returns the beat of the capture at a position, `None` if that is unknown: such a capture stays. It is called
+/// for few of them, since reading each may be slow.
 pub fn removals(
     captures: &[Capture],
     limits: &Captures,
@@ -78,8 +78,8 @@ mod tests {
 
     const DAY: i64 = 86_400;
 
-    /// Captures as `name`, `!` for a failed one, `@` and its age in days, `=` and its bytes, oldest first; returns those
-    /// that are removed.
+    /// Captures as `name`, `!` for a failed one, `@` and its age in days, `=` and its bytes, oldest first; returns
+    /// those that are removed.
     fn removed(captures: &str, max: u64) -> String {
         let now = Timestamp::from_second(1000 * DAY).unwrap();
         let days = |days: u32| Interval::from_secs(days * 86_400).unwrap();

@@ -1,5 +1,5 @@
-//! Budgets. Pure: takes heartbeats with budgets and the beats that ended; returns which heartbeats are on hold, and until
-//! when.
+//! Budgets. Pure: takes heartbeats with budgets and the beats that ended; returns which heartbeats are on hold, and
+//! until when.
 //!
 //! A beat counts in the period in which it ended. A budget that is used up holds its heartbeats until the period ends.
 
@@ -210,8 +210,8 @@ impl Ledger {
         self.tallies.values().flat_map(|tally| &tally.windows).any(|window| now < window.start)
     }
 
-    /// Adds a beat; returns the budgets that it uses up. Beats of heartbeats without a budget, and those that ended before
-    /// [`Self::since`], change nothing.
+    /// Adds a beat; returns the budgets that it uses up. Beats of heartbeats without a budget, and those that ended
+    /// before [`Self::since`], change nothing.
     pub fn add(&mut self, line: &BeatUsage<'_>) -> Vec<UsedUp> {
         let Some(ended) = line.ended().and_then(|at| Timestamp::from_millisecond(at).ok()) else {
             return Vec::new();

@@ -16,8 +16,8 @@ use std::sync::Arc;
 pub use crate::config::reserve::Reserve;
 pub use message::{LimitMessage, is_other_limit};
 
-/// How far in the future a reset of `window` may lie. Limits that don't say how long they last are per month at most. Clocks
-/// may differ a little.
+/// How far in the future a reset of `window` may lie. Limits that don't say how long they last are per month at most.
+/// Clocks may differ a little.
 fn max_ahead(window: &str) -> SignedDuration {
     let hours = match window {
         "five_hour" => 6,

@@ -1,8 +1,8 @@
 //! Drafts: small sessions in one file each, `sessions/<id>.draft`, so that a beat creates few files (README.md).
 //!
-//! A draft is a sequence of records, each a line with a name and a size, and then as many bytes of the session's file of that
-//! name. It begins with room for `final.json`, so that a session can end on a full disk. The process that writes a draft holds
-//! a lock on it, and moves the session to a folder before it gets larger than [`MAX`].
+//! A draft is a sequence of records, each a line with a name and a size, and then as many bytes of the session's file
+//! of that name. It begins with room for `final.json`, so that a session can end on a full disk. The process that
+//! writes a draft holds a lock on it, and moves the session to a folder before it gets larger than [`MAX`].
 
 use crate::id::SessionId;
 use crate::pack::{Contents, Header};

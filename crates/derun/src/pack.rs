@@ -1,9 +1,9 @@
-//! Packs: ended sessions in one compressed file each, `sessions/<id>.zst`, so that many of them take little space and few
-//! inodes (README.md).
+//! Packs: ended sessions in one compressed file each, `sessions/<id>.zst`, so that many of them take little space and
+//! few inodes (README.md).
 //!
 //! A pack is a zstd file. It begins with a skippable frame with its [`Label`], which can be read without decompressing
-//! anything; then come the session's files, each after a line with its name, size and modification time. Sessions that belong
-//! together share a pack, which then has a name (a hard link) for each.
+//! anything; then come the session's files, each after a line with its name, size and modification time. Sessions that
+//! belong together share a pack, which then has a name (a hard link) for each.
 
 use crate::draft;
 use crate::id::SessionId;
@@ -139,11 +139,11 @@ fn name(id: &SessionId) -> String {
     format!("{id}{ENDING}")
 }
 
-/// Packs the ended sessions `ids`, which belong together, in one file. With `durable`, the pack is on disk before the sessions'
-/// files are removed.
+/// Packs the ended sessions `ids`, which belong together, in one file. With `durable`, the pack is on disk before the
+/// sessions' files are removed.
 ///
-/// Returns `false` if one of them is not a session that can be packed: it hasn't ended, or is very large. After an error, all
-/// of them can still be read.
+/// Returns `false` if one of them is not a session that can be packed: it hasn't ended, or is very large. After an
+/// error, all of them can still be read.
 pub fn pack(store: &Store, ids: &[&SessionId], label: &Label, durable: bool) -> io::Result<bool> {
     let sessions = store.sessions();
     let (mut ended, mut left) = (Vec::new(), MAX);

@@ -9,8 +9,8 @@
 //! ms: so one line covers many small reads, and most appends are a single `write`. Bytes without a line were written
 //! less than 50 ms after the last line's time, so that time applies to them too.
 //!
-//! If the session limits its output, this applies to each of its parts (`parts`). While a session is a draft (`draft`), its
-//! files are in one file, with the same guarantees.
+//! If the session limits its output, this applies to each of its parts (`parts`). While a session is a draft (`draft`),
+//! its files are in one file, with the same guarantees.
 
 mod form;
 mod unsynced;

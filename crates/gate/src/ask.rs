@@ -68,8 +68,8 @@ pub struct Question<'a> {
     pub grace: Duration,
 }
 
-/// Runs `command` and asks it `question`, until it answers or exits. Returns [`io::ErrorKind::TimedOut`] if it does neither
-/// within `limit`.
+/// Runs `command` and asks it `question`, until it answers or exits. Returns [`io::ErrorKind::TimedOut`] if it does
+/// neither within `limit`.
 pub async fn question(
     mut command: Command,
     question: &Question<'_>,

@@ -1,7 +1,8 @@
-//! The capture of what a beat's gates and verifiers print: one session, begun with the first byte that one of them writes.
+//! The capture of what a beat's gates and verifiers print: one session, begun with the first byte that one of them
+//! writes.
 //!
-//! Before the first byte of each program comes a line such as `== when: ./changed.sh`. If the store fails, capturing stops
-//! but the programs keep running. Conditions built into murmur aren't captured.
+//! Before the first byte of each program comes a line such as `== when: ./changed.sh`. If the store fails, capturing
+//! stops but the programs keep running. Conditions built into murmur aren't captured.
 
 use derun::id::SessionId as CaptureId;
 use derun::log::Log;

@@ -1,7 +1,7 @@
 //! `{git: new-commits}`: whether HEAD has commits that its branch did not have.
 //!
-//! Neither a reset nor another branch without new commits counts. git only reads references and commits here, which runs no
-//! program that a repository could name.
+//! Neither a reset nor another branch without new commits counts. git only reads references and commits here, which
+//! runs no program that a repository could name.
 
 use super::program::{self, ProgramEnd};
 use super::seen::{Commits, GateMemory};

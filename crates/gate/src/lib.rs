@@ -1,10 +1,11 @@
 //! Runs what decides whether a beat starts its agent (`when`) and whether its success counts (`verify`).
 //!
-//! [`mcp_server`] checks that a required MCP server starts, and [`mod@ask`] runs a program until it has answered something.
+//! [`mcp_server`] checks that a required MCP server starts, and [`mod@ask`] runs a program until it has answered
+//! something.
 //!
-//! Programs are started without a shell, under this process, and none of their processes is left running. Their output is
-//! data: it can get into the prompt and the journal, and never decides anything else. Built-in conditions compare what they
-//! see with what they saw at the end of the last beat that was `ok` or `attention` ([`seen`]).
+//! Programs are started without a shell, under this process, and none of their processes is left running. Their output
+//! is data: it can get into the prompt and the journal, and never decides anything else. Built-in conditions compare
+//! what they see with what they saw at the end of the last beat that was `ok` or `attention` ([`seen`]).
 
 mod apart;
 pub mod ask;
@@ -120,8 +121,8 @@ pub async fn ask(
     answer.map_err(|problem| problem.in_gate(&name))
 }
 
-/// Notes in `now` what `gate` has seen once the beat has ended, which began when it had seen `begun`: changes to files and
-/// commits during the beat count as the beat's own, but a page is somebody else's.
+/// Notes in `now` what `gate` has seen once the beat has ended, which began when it had seen `begun`: changes to files
+/// and commits during the beat count as the beat's own, but a page is somebody else's.
 pub async fn see_again(
     gate: &Gate,
     context: &GateContext<'_>,

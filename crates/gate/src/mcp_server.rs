@@ -1,4 +1,5 @@
-//! Checks that an MCP server can start: starts it, waits until it answers `initialize`, and ends it with all its processes.
+//! Checks that an MCP server can start: starts it, waits until it answers `initialize`, and ends it with all its
+//! processes.
 
 use super::ask::{self, ProgramOutput, Question, first_line};
 use murmur_host::run::REAPING;
@@ -18,7 +19,8 @@ const VERSION: &str = "2025-06-18";
 /// How long a server may take to end by itself, once its stdin is closed.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Starts the server that `command` runs, and waits for its answer for at most `limit`. This process must have no other children.
+/// Starts the server that `command` runs, and waits for its answer for at most `limit`. This process must have no other
+/// children.
 pub async fn start(command: Command, limit: Duration) -> Result<(), Failure> {
     let question = Question { text: &hello(), is_answer: |line| answer(line).is_some(), grace: GRACE };
     let asked = ask::question(command, &question, limit).await;

@@ -62,7 +62,8 @@ impl Output {
         last(&self.stdout_end).or_else(|| last(&self.stderr_end)).unwrap_or_default()
     }
 
-    /// The last lines of both, stderr's after stdout's, at most `most` characters, with secrets masked, without escape codes.
+    /// The last lines of both, stderr's after stdout's, at most `most` characters, with secrets masked, without escape
+    /// codes.
     pub(super) fn end(&self, most: usize) -> String {
         let [stdout, stderr] = [&self.stdout_end, &self.stderr_end].map(|end| plain(end));
         let text = mask(&format!("{}\n{}", stdout.trim(), stderr.trim()));

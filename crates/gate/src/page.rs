@@ -1,4 +1,5 @@
-//! `{url: URL}`: whether a page changed, by `ETag`, `Last-Modified`, or else its contents. The agent doesn't get the page.
+//! `{url: URL}`: whether a page changed, by `ETag`, `Last-Modified`, or else its contents. The agent doesn't get the
+//! page.
 
 use super::apart;
 use super::seen::{GateMemory, Page};

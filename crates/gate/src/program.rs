@@ -77,7 +77,8 @@ fn not_executable(file: &Path) -> Failure {
     unusable(file, "is not executable", format!("run: chmod +x {}", shell::path(file)))
 }
 
-/// Runs `program` in `context` for at most `limit`, and kills what is left of it then. What it prints is also `captured`.
+/// Runs `program` in `context` for at most `limit`, and kills what is left of it then. What it prints is also
+/// `captured`.
 pub(super) async fn run(
     program: &Path,
     args: &[impl AsRef<str>],

@@ -1,6 +1,6 @@
-//! What built-in conditions have seen up to the end of the last beat that was `ok` or `attention`: `gates-<heartbeat>.json`
-//! in the data folder. Also what they had seen at the end of a beat that a usage limit stopped: that counts once its
-//! continuation succeeds.
+//! What built-in conditions have seen up to the end of the last beat that was `ok` or `attention`:
+//! `gates-<heartbeat>.json` in the data folder. Also what they had seen at the end of a beat that a usage limit
+//! stopped: that counts once its continuation succeeds.
 //!
 //! A file that is missing or not readable counts as empty: then the beat runs, which is the safe choice.
 
@@ -141,7 +141,8 @@ impl GateMemory {
             && self.files.iter().all(|(name, files)| is_same(name, files))
     }
 
-    /// What to remember after a beat with this outcome, at whose end the conditions have seen `now`. `None` changes nothing.
+    /// What to remember after a beat with this outcome, at whose end the conditions have seen `now`. `None` changes
+    /// nothing.
     #[must_use]
     pub fn after(self, outcome: OutcomeKind, now: Self) -> Option<Self> {
         match outcome {

@@ -211,8 +211,8 @@ fn line(id: &str, msg_type: &str, payload: Value) -> Vec<u8> {
 /// How long the agent's host may take.
 const HOST_PATIENCE: Duration = Duration::from_secs(1);
 
-/// Tells the agent's host that a person is being waited for, until the returned stream is dropped. Does nothing if the host
-/// is not reachable.
+/// Tells the agent's host that a person is being waited for, until the returned stream is dropped. Does nothing if the
+/// host is not reachable.
 fn pause_timeout(request: &Request, context: &HookContext) -> Option<UnixStream> {
     let agent = AgentId::parse(&request.agent).ok()?;
     let mut host = socket::connect_blocking(&context.dir.hosts(), &agent.socket()).ok()?;

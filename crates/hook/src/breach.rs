@@ -1,7 +1,7 @@
 //! Checks a call that wrote a file again after it has run: a link on its path may have been changed since the decision.
 //!
-//! If the call would be denied now, it may have written to a protected file. It is recorded as a breach, on which the host
-//! ends the run. A link that is changed back in time goes unnoticed; only a sandbox prevents that
+//! If the call would be denied now, it may have written to a protected file. It is recorded as a breach, on which the
+//! host ends the run. A link that is changed back in time goes unnoticed; only a sandbox prevents that
 //! (docs/design/promises.md).
 
 use super::audit::{self, CallIds};

@@ -161,8 +161,8 @@ impl HookContext {
         })
     }
 
-    /// Returns the project of an agent in `cwd`, and its folder: the agent's workspace if it is set, or else the workspace
-    /// around the folder, as `murmur rules check` finds it.
+    /// Returns the project of an agent in `cwd`, and its folder: the agent's workspace if it is set, or else the
+    /// workspace around the folder, as `murmur rules check` finds it.
     pub(super) fn project(&self, cwd: &Path) -> Result<(Project, PathBuf), Failure> {
         let folder = match &self.workspace {
             Some(workspace) => workspace.clone(),
@@ -172,8 +172,8 @@ impl HookContext {
         Ok((Project::of(&folder).with_name(self.project.as_deref()), folder))
     }
 
-    /// Kills this process, which blocks the call, a little after its deadline, in case it hangs where no timeout applies, such
-    /// as on a disk that does not respond.
+    /// Kills this process, which blocks the call, a little after its deadline, in case it hangs where no timeout
+    /// applies, such as on a disk that does not respond.
     pub(super) fn limit_time(&self) {
         process::end_after(Duration::from_secs(u64::from(self.policy.deadline()) + 5));
     }

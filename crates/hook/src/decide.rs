@@ -121,7 +121,8 @@ impl Checked {
         }
     }
 
-    /// Applies guard, rules and deny list to each part: the first denial counts, or else the first question to a person.
+    /// Applies guard, rules and deny list to each part: the first denial counts, or else the first question to a
+    /// person.
     pub(super) fn step(&self, context: &HookContext) -> NextStep {
         let Some(parts) = &self.parts else {
             let reason =

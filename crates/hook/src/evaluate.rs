@@ -49,8 +49,8 @@ pub fn only_this(call: &Call, file: &Path) -> Result<Vec<String>, EntryError> {
 
 /// Returns the decision on `call` with the deny list `patterns`, given the decision `step` of guard and rules.
 ///
-/// Claude Code matches the literal text of a call. Here its patterns are interpreted like those of rules, which deny at least
-/// as much.
+/// Claude Code matches the literal text of a call. Here its patterns are interpreted like those of rules, which deny at
+/// least as much.
 #[must_use]
 pub fn over<'a>(step: NextStep, call: &Call, patterns: impl IntoIterator<Item = &'a str>) -> NextStep {
     if matches!(&step, NextStep::Decided(Decision { kind: DecisionKind::Deny, .. })) {

@@ -1,5 +1,5 @@
-//! Finds what the guard protects as murmur's own: its programs, data and settings, the agent's program, and the processes
-//! that supervise the agent.
+//! Finds what the guard protects as murmur's own: its programs, data and settings, the agent's program, and the
+//! processes that supervise the agent.
 
 use murmur_agent::find;
 use murmur_agent::invocation::DIR_VARIABLE;

@@ -1,7 +1,7 @@
 //! Writes an agent's pulse from an event, its JSON on stdin and the environment.
 //!
-//! It must never get in the agent's way: it prints nothing, exits with 0, and ends within two seconds, whatever happens.
-//! Failures are logged in murmur.log (crates/store/pulses.md).
+//! It must never get in the agent's way: it prints nothing, exits with 0, and ends within two seconds, whatever
+//! happens. Failures are logged in murmur.log (crates/store/pulses.md).
 
 use super::breach;
 use super::event::{EventError, MAX_INPUT};

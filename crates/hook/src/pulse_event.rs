@@ -1,7 +1,7 @@
 //! The events for which the agent's pulse is written. Pure.
 //!
-//! Takes the JSON from stdin and returns the part of the pulse that is in it. Missing and malformed fields are left out: the
-//! pulse contains what is known.
+//! Takes the JSON from stdin and returns the part of the pulse that is in it. Missing and malformed fields are left
+//! out: the pulse contains what is known.
 
 use murmur_core::id::SessionId;
 use murmur_store::pulse::shallow::{self, Object};

@@ -1,8 +1,8 @@
-//! Determines from the conversation's transcript whether a call can be deferred: it must be the only call of its message,
-//! and Claude Code must support `defer`. Older versions would run the call.
+//! Determines from the conversation's transcript whether a call can be deferred: it must be the only call of its
+//! message, and Claude Code must support `defer`. Older versions would run the call.
 //!
-//! If two calls of one message are deferred, the first is silently lost. Claude Code appends all lines of a message at once
-//! when it is complete (measured on 2.1.329), so if the call's own line is there, so are those of its siblings.
+//! If two calls of one message are deferred, the first is silently lost. Claude Code appends all lines of a message at
+//! once when it is complete (measured on 2.1.329), so if the call's own line is there, so are those of its siblings.
 //!
 //! Not `sys::lines::LineBuffer`: it skips lines that are too long, and one of them could have a sibling.
 
@@ -51,8 +51,8 @@ struct Block {
     id: String,
 }
 
-/// Whether, according to the transcript at `path`, the call `tool_use_id` is alone in its message and Claude Code supports
-/// `defer`. Returns `false` if the transcript doesn't say.
+/// Whether, according to the transcript at `path`, the call `tool_use_id` is alone in its message and Claude Code
+/// supports `defer`. Returns `false` if the transcript doesn't say.
 pub(super) fn can_be_deferred(path: &Path, tool_use_id: &str) -> bool {
     let Ok(file) = open_regular(path, File::options().read(true)) else { return false };
     let mut calls: Vec<(String, String)> = Vec::new();

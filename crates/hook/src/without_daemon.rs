@@ -60,7 +60,8 @@ impl<'a> WithoutDaemon<'a> {
             }
         }
         match &self.deferred {
-            // A daemon that is starting may have read the deferred calls before this one was written; ask it once it listens.
+            // A daemon that is starting may have read the deferred calls before this one was written; ask it once it
+            // listens.
             Some(Deferred { until, .. }) if now < *until && is_daemon_there(&self.context.dir) => {
                 Unattended::Waits(*until)
             }

@@ -252,7 +252,8 @@ impl Activity {
         self.calls.oldest_open().map(|call| call.doing(at))
     }
 
-    /// The newest call that runs, or else the one that waits for a person, which some backends report only once it runs.
+    /// The newest call that runs, or else the one that waits for a person, which some backends report only once it
+    /// runs.
     pub(super) fn current_call(&self) -> Option<Call> {
         let waiting = || {
             let waits = self.waits.iter().rev().find(|waiting| waiting.hook.is_some())?;

@@ -236,8 +236,8 @@ impl Audit {
         })
     }
 
-    /// Notes that the hook of this call asks a person. If the turn is interrupted meanwhile, the hook ends without a decision,
-    /// and the call doesn't run.
+    /// Notes that the hook of this call asks a person. If the turn is interrupted meanwhile, the hook ends without a
+    /// decision, and the call doesn't run.
     pub(super) fn asks(&mut self, tool_use_id: &str) {
         // It may be known before the call.
         if self.asked.len() < ASKED {
@@ -288,7 +288,7 @@ impl Audit {
         });
     }
 
-    /// Notes that the agent has murmur do one of `calls`, and whether that is allowed: the agent may report it as a call of its own.
+    /// Notes that the agent has murmur do one of `calls`, which it may report as its own, and whether that is allowed.
     pub(super) fn decided_for_client(&mut self, calls: &[(&str, Value)], is_allowed: bool) {
         for (tool, input) in calls {
             let words = describe(tool, &input.to_string());
@@ -309,7 +309,7 @@ impl Audit {
             && self.decisions.by_call.get(tool_use_id) == Some(&DecisionKind::Allow)
     }
 
-    /// The tools whose calls were denied, in order, one entry per call. Unlike the agent, decisions.jsonl knows all of them.
+    /// The tools whose calls were denied, one entry per call, in order. Only decisions.jsonl knows all of them.
     pub(super) fn denials(&mut self) -> Vec<String> {
         self.decisions.denials()
     }

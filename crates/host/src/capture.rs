@@ -91,8 +91,8 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Starts capturing the output of the agent `info`: of `command` in `folder`, in `dialect`, which runs as the process
-    /// `pid`. If the store cannot be used, the first event says so.
+    /// Starts capturing the output of the agent `info`: of `command` in `folder`, in `dialect`, which runs as the
+    /// process `pid`. If the store cannot be used, the first event says so.
     #[must_use]
     pub fn begin(
         to: &Destination,

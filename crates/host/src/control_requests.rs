@@ -1,8 +1,8 @@
 //! Answers the agent's control requests (`can_use_tool`) on its stdout: a hook process decides, as for any other
 //! call.
 //!
-//! Requests go in, and decisions come out. A backend with hooks asks here what no hook has decided; one without asks about
-//! every call that it doesn't allow by itself. It waits for the answer.
+//! Requests go in, and decisions come out. A backend with hooks asks here what no hook has decided; one without asks
+//! about every call that it doesn't allow by itself. It waits for the answer.
 
 use murmur_agent::dialog::{CallDecision, Dialog};
 use murmur_agent::event::{Event, PermissionRequest};
@@ -27,7 +27,8 @@ use tokio::time::Instant;
 /// The number of responses that may be queued; further ones wait.
 const ANSWERS: usize = 8;
 
-/// How long to wait for what an agent says elsewhere about a call that it asks about. opencode 1.18.33 was up to 15 ms late.
+/// How long to wait for what an agent says elsewhere about a call that it asks about. opencode 1.18.33 was up to 15 ms
+/// late.
 const COMPLETION: Duration = Duration::from_secs(1);
 
 /// The number of requests that wait for that; further ones don't.

@@ -1,5 +1,6 @@
-//! murmur's side of the conversation with a beat's agent that another module runs, to record it: without limits, clients or a
-//! journal line. The agent's output goes in; what it calls for goes to its stdin, which is closed after the first turn.
+//! murmur's side of the conversation with a beat's agent that another module runs, to record it: without limits,
+//! clients or a journal line. The agent's output goes in; what it calls for goes to its stdin, which is closed after
+//! the first turn.
 
 use super::audit::{Audit, Coverage};
 use super::control_requests::{ControlRequests, HookAnswer, NoDecision};
@@ -36,8 +37,8 @@ pub fn is_needed(prepared: &Prepared, backend: &Backend) -> bool {
     backend::dialog(backend, prepared.conversation.clone()).outlives_turn()
 }
 
-/// Talks with `partner` until the end of its turn or of its `output`. What it asks about is decided as in a beat. Blocks while
-/// the agent doesn't read what is written to `stdin`.
+/// Talks with `partner` until the end of its turn or of its `output`. What it asks about is decided as in a beat.
+/// Blocks while the agent doesn't read what is written to `stdin`.
 pub async fn converse(partner: BeatAgent<'_>, mut output: mpsc::Receiver<Vec<u8>>, mut stdin: impl Write) {
     let BeatAgent { agent, backend, prepared, decisions } = partner;
     // A recording is of what an agent does by itself.

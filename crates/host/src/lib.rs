@@ -13,8 +13,8 @@
 //! [`ledger`]. So any event can be replayed from the session alone, with the same number ([`replay`]).
 //!
 //! A host locks its [`record`] while it lives. If it dies, the kernel kills the agent with it ([`sys::process`]), the
-//! daemon notices (`daemon::hosts`), and [`cleanup`] kills leftover processes and closes the record. If it ran a beat, the
-//! daemon also writes the missing journal line (`daemon::write_behind::lines`).
+//! daemon notices (`daemon::hosts`), and [`cleanup`] kills leftover processes and closes the record. If it ran a beat,
+//! the daemon also writes the missing journal line (`daemon::write_behind::lines`).
 
 mod activity;
 pub mod audit;

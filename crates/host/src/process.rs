@@ -64,8 +64,8 @@ pub enum RunEnd {
         /// A description, from [`breached`] or [`ran_denied`].
         said: String,
     },
-    /// It had answered, and murmur ended it, since it would have waited for more messages: it exited with code 0 when its stdin
-    /// was closed, or was killed because it didn't exit.
+    /// It had answered, and murmur ended it, since it would have waited for more messages: it exited with code 0 when
+    /// its stdin was closed, or was killed because it didn't exit.
     Answered,
     /// It had answered, and murmur ended it together with its background work.
     Settled {

@@ -1,4 +1,5 @@
-//! The pulses that no hook of an agent's backend writes: its host writes them, from its events. Best effort, as in a hook.
+//! The pulses that no hook of an agent's backend writes: its host writes them, from its events. Best effort, as in a
+//! hook.
 
 use super::audit::REJECTED;
 use super::event::Progress;
@@ -78,8 +79,8 @@ impl Pulses {
         }
     }
 
-    /// Notes a call that waits for a person, which its agent may not have announced. If its turn is interrupted meanwhile, it was
-    /// the last one.
+    /// Notes a call that waits for a person, which its agent may not have announced. If its turn is interrupted
+    /// meanwhile, it was the last one.
     fn waits(&mut self, wait: &Wait) {
         if let Some(call) = &wait.call
             && self.calls.iter().all(|[known, ..]| *known != call.tool_use_id)

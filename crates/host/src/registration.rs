@@ -104,8 +104,8 @@ impl Hinted for RegistrationError {
 }
 
 impl Registration {
-    /// Becomes the host of `info`, after killing anything that a dead host of that agent left running. `task` is what the
-    /// agent works on; empty if its task is set elsewhere.
+    /// Becomes the host of `info`, after killing anything that a dead host of that agent left running. `task` is what
+    /// the agent works on; empty if its task is set elsewhere.
     pub fn begin(dir: &DataDir, info: AgentInfo, task: String) -> Result<Self, RegistrationError> {
         let folder = dir.hosts();
         require_private(&folder)?;

@@ -1,7 +1,7 @@
 //! Commands that run for an agent, without a shell and a terminal device: their processes, output and ends.
 //!
-//! A command leads a process group and dies with this process. It is reaped when it is released: until then, its group can be
-//! killed safely, with what it left behind.
+//! A command leads a process group and dies with this process. It is reaped when it is released: until then, its group
+//! can be killed safely, with what it left behind.
 
 use murmur_agent::client_call::{ClientError, ClientErrorKind, ClientReply, CommandLine};
 use murmur_agent::invocation::Invocation;
@@ -81,7 +81,8 @@ impl Terminals {
         Self { all: BTreeMap::new(), count: 0, events }
     }
 
-    /// Runs `command` in the folder `cwd`, with the environment of the agent of `invocation`. Returns the terminal's id.
+    /// Runs `command` in the folder `cwd`, with the environment of the agent of `invocation`. Returns the terminal's
+    /// id.
     pub(super) fn start(
         &mut self,
         command: &CommandLine,
@@ -232,8 +233,8 @@ fn receiver(pipe: PipeReader) -> io::Result<Receiver> {
     Receiver::from_owned_fd_unchecked(pipe.into())
 }
 
-/// Sends what a terminal prints, until it is closed. Once the command has ended, what is there is sent first, and then that this
-/// was all.
+/// Sends what a terminal prints, until it is closed. Once the command has ended, what is there is sent first, and then
+/// that this was all.
 async fn read(
     pipe: Receiver,
     terminal: String,

@@ -1,6 +1,6 @@
-//! Notices that an agent seems to hang: it prints nothing, or a tool runs for too long. Pure: times are durations since the
-//! agent's start. Time spent waiting for people doesn't count, nor does time for which the computer sleeps: the host measures with
-//! [`Instant`](tokio::time::Instant), which stands still meanwhile.
+//! Notices that an agent seems to hang: it prints nothing, or a tool runs for too long. Pure: times are durations since
+//! the agent's start. Time spent waiting for people doesn't count, nor does time for which the computer sleeps: the
+//! host measures with [`Instant`](tokio::time::Instant), which stands still meanwhile.
 
 use murmur_agent::event::Event;
 use murmur_core::config::watchdogs::Watchdog;

@@ -1,8 +1,8 @@
 //! Decides which events are news: one message per change, not per beat.
 //!
-//! A heartbeat's trouble is reported once, until its outcome or its text changes (numbers in it don't count: "9 days old" is
-//! not news after "8 days old"). After a message, the next one about the same heartbeat waits for the cooldown; only
-//! what is still true then is sent.
+//! A heartbeat's trouble is reported once, until its outcome or its text changes (numbers in it don't count: "9 days
+//! old" is not news after "8 days old"). After a message, the next one about the same heartbeat waits for the cooldown;
+//! only what is still true then is sent.
 
 use crate::event::Event;
 use crate::state::{Heartbeat, Held, State};
@@ -41,8 +41,8 @@ pub fn beat_ended(state: &mut State, beat: Beat<'_>, notify: &Notify, now: Times
     state.heartbeats.get_mut(id)?.due(now)
 }
 
-/// Records the end of a beat. [`cooled_down`] returns the event to send, if there is one: whoever reads what happened long ago
-/// calls it after the last beat, and so learns only what is still true.
+/// Records the end of a beat. [`cooled_down`] returns the event to send, if there is one: whoever reads what happened
+/// long ago calls it after the last beat, and so learns only what is still true.
 pub fn hold(state: &mut State, beat: Beat<'_>, notify: &Notify, now: Timestamp) {
     let tally = state.tally.entry(beat.id.to_owned()).or_default();
     tally.name = beat.event.label().unwrap_or_default().to_owned();

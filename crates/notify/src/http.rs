@@ -1,7 +1,7 @@
 //! One HTTP request, with limits on time and size. Blocks.
 //!
-//! Follows no redirects and uses no proxy from the environment: secrets go only where config.toml says. Errors have nothing
-//! from the URL's path or from the response, which may be secret.
+//! Follows no redirects and uses no proxy from the environment: secrets go only where config.toml says. Errors have
+//! nothing from the URL's path or from the response, which may be secret.
 
 use std::time::Duration;
 use sys::error::{Failure, connection_failure};

@@ -1,7 +1,8 @@
 //! Decides what to tell a person, delivers it through their channels, and checks the answers that come back.
 //!
-//! Data flows from [`event::Event`] through [`changes`] (what is news) and the outbox in [`state::State`] (kept on disk until
-//! delivered) to [`channel::send`]. Answers flow from [`listen`] through [`tokens`] to whoever answers the request.
+//! Data flows from [`event::Event`] through [`changes`] (what is news) and the outbox in [`state::State`] (kept on disk
+//! until delivered) to [`channel::send`]. Answers flow from [`listen`] through [`tokens`] to whoever answers the
+//! request.
 //!
 //! Deciding is pure: the time is an argument. Only [`channel`] and [`listen`] use the network or start programs; both
 //! block, and belong on threads of their own.

@@ -53,8 +53,8 @@ pub enum Report {
     Failed(SendError),
 }
 
-/// Listens until `report` returns false. `read` is where to go on; without it, only new answers count, from `since` on (Unix
-/// time in seconds).
+/// Listens until `report` returns false. `read` is where to go on; without it, only new answers count, from `since` on
+/// (Unix time in seconds).
 pub fn run(
     destination: &Destination,
     folder: &Path,

@@ -60,7 +60,8 @@ impl Message {
         self.events.first().map_or(EventKind::Test, |event| event.kind)
     }
 
-    /// The body with at most `most` bytes, of which an ellipsis is the last if there is more, and whether that is all of it.
+    /// The body with at most `most` bytes, of which an ellipsis is the last if there is more, and whether that is all
+    /// of it.
     #[must_use]
     pub fn cut(&self, most: usize) -> (Cow<'_, str>, bool) {
         if self.body.len() <= most {
@@ -139,8 +140,8 @@ fn add_call(text: &mut String, request: &Request, zone: &TimeZone) -> bool {
     is_whole
 }
 
-/// Returns at most [`TEXT`] bytes of `text`, and whether that is all of it. Otherwise a note names the `command` that shows the
-/// rest.
+/// Returns at most [`TEXT`] bytes of `text`, and whether that is all of it. Otherwise a note names the `command` that
+/// shows the rest.
 fn bounded(text: &str, command: &str) -> (String, bool) {
     if text.len() <= TEXT {
         return (text.to_owned(), true);

@@ -1,7 +1,7 @@
 //! Single-use tokens with which a person answers a request from a message.
 //!
-//! A token is bound to its channel, its request and the hash of the call's input, and expires with the request. Only its
-//! hash is kept. It never allows a call for good.
+//! A token is bound to its channel, its request and the hash of the call's input, and expires with the request. Only
+//! its hash is kept. It never allows a call for good.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -121,7 +121,8 @@ pub fn parse_button(text: &str) -> Option<(Reply, &str)> {
     is_token.then_some((reply, token))
 }
 
-/// Reads what a person typed in reply to a message about a request. Besides answers, questions can be denied, in so many words.
+/// Reads what a person typed in reply to a message about a request. Besides answers, questions can be denied, in so
+/// many words.
 #[must_use]
 pub fn parse_text(text: &str, is_question: bool) -> Reply {
     let text = text.trim();

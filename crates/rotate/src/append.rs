@@ -25,10 +25,12 @@ fn end_torn(file: &mut File) -> io::Result<()> {
 
 /// Appends `lines`, whole or not at all, to the live file at `path`. A file of at least `limit` bytes is rotated first.
 ///
-/// `open` opens or creates the file for appending. `repair` is called with the locked file, and leaves it with whole lines.
+/// `open` opens or creates the file for appending. `repair` is called with the locked file, and leaves it with whole
+/// lines.
 ///
 /// # Errors
-/// The lines could not be written; the file has no part of them. A failed rotation is not an error: the next call retries it.
+/// The lines could not be written; the file has no part of them. A failed rotation is not an error: the next call
+/// retries it.
 pub fn append(
     path: &Path,
     lines: &[u8],

@@ -7,8 +7,8 @@ use std::io;
 use std::path::Path;
 use sys::file::open_regular;
 
-/// The compression level. Lines with many ids and numbers become smaller than with zstd's default, 3, and are decompressed a
-/// quarter faster (measured with journals).
+/// The compression level. Lines with many ids and numbers become smaller than with zstd's default, 3, and are
+/// decompressed a quarter faster (measured with journals).
 const LEVEL: i32 = 1;
 
 /// Compresses the parts of the live file at `path`, except the newest. Leaves out a part that another process is

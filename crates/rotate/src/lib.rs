@@ -6,8 +6,8 @@
 //! # Theory of operation
 //!
 //! - A writer opens the live file, takes its lock, and checks that the path still leads to it; otherwise it starts over
-//!   ([`open_locked`]). A rotation renames the file under the same lock ([`append()`]). So no writer appends to a file that
-//!   has been renamed.
+//!   ([`open_locked`]). A rotation renames the file under the same lock ([`append()`]). So no writer appends to a file
+//!   that has been renamed.
 //! - Programs that don't check the path, such as older versions, may still append to the newest part. It is therefore
 //!   compressed only after the next rotation ([`compress()`]).
 //! - A part is removed once its compressed file is on disk. A reader that finds both reads the former.

@@ -188,8 +188,8 @@ const AT_ONCE: u64 = 4 * crate::LIMIT;
 fn decompress(mut file: File, bytes: &mut Vec<u8>) -> io::Result<()> {
     let mut packed = Vec::with_capacity(usize::try_from(file.metadata()?.len()).unwrap_or_default());
     file.read_to_end(&mut packed)?;
-    // Decompressing all at once is faster, but the size must be known. A file of several frames, or a damaged one, needs the
-    // decoder.
+    // Decompressing all at once is faster, but the size must be known. A file of several frames, or a damaged one,
+    // needs the decoder.
     if let Ok(Some(size)) = zstd_safe::get_frame_content_size(&packed)
         && size <= AT_ONCE
     {

@@ -1,6 +1,7 @@
 //! A minimal `PreToolUse` hook for Claude Code. It blocks calls that the guard refuses or doubts.
 //!
-//! It reads the hook's JSON from stdin. Exit code 2 blocks the call and shows stderr to the model. Failures exit with 2 too.
+//! It reads the hook's JSON from stdin. Exit code 2 blocks the call and shows stderr to the model. Failures exit with 2
+//! too.
 
 use serde_json::Value;
 use shell_guard::call::{Call, Place, ProtectedPaths};

@@ -36,15 +36,16 @@ pub struct ProtectedPaths {
     pub processes: Vec<u32>,
     /// Whether the agent manages other agents with `murmur host`.
     pub is_manager: bool,
-    /// Programs that the user has run before or after the agent, without a guard: absolute paths. The agent may read them.
+    /// Programs that the user has run before or after the agent, without a guard: absolute paths. The agent may read
+    /// them.
     pub gates: Vec<PathBuf>,
     /// Variables that murmur sets for each agent, with the folders they name.
     pub variables: Vec<(&'static str, PathBuf)>,
 }
 
 impl Call {
-    /// Returns the command that a shell would run: the input `command` of a built-in tool. MCP tools are excluded, because
-    /// `command` can mean anything there.
+    /// Returns the command that a shell would run: the input `command` of a built-in tool. MCP tools are excluded,
+    /// because `command` can mean anything there.
     #[must_use]
     pub fn command(&self) -> Option<&str> {
         if self.tool.starts_with("mcp__") { None } else { self.input.get("command")?.as_str() }

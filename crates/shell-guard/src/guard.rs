@@ -1,8 +1,9 @@
 //! The guard: refuses catastrophic commands, however they are spelled. That covers privilege escalation, destruction of
-//! the root, home or system trees, formatting and partitioning disks, raw writes to devices, secure deletion and shutdown.
+//! the root, home or system trees, formatting and partitioning disks, raw writes to devices, secure deletion and
+//! shutdown.
 //!
-//! A command line and its place go in, a [`Finding`] comes out. [`super::shell`] determines what would run; [`TABLE`] lists
-//! what is refused. Anything less than a catastrophe is left to permission rules.
+//! A command line and its place go in, a [`Finding`] comes out. [`super::shell`] determines what would run; [`TABLE`]
+//! lists what is refused. Anything less than a catastrophe is left to permission rules.
 
 mod access;
 mod container;
@@ -46,7 +47,8 @@ pub enum Finding {
         /// What is refused, why, and what to do instead: a sentence for an agent.
         why: String,
     },
-    /// The call is refused unless a rule names the entry: it would change what runs next, or run something outside murmur.
+    /// The call is refused unless a rule names the entry: it would change what runs next, or run something outside
+    /// murmur.
     Controlled {
         /// The entry that a rule has to name; see [`pattern_names_entry`].
         entry: &'static str,
@@ -134,8 +136,8 @@ pub fn inspect_request(call: &Call) -> Finding {
     tool::for_people(call).map_or(Finding::Clear, |why| Finding::Doubt { why: why.to_owned() })
 }
 
-/// Returns the files that a tool call would write. For an MCP tool whose name suggests writing, these are all paths in its
-/// input.
+/// Returns the files that a tool call would write. For an MCP tool whose name suggests writing, these are all paths in
+/// its input.
 #[must_use]
 pub fn written_paths(call: &Call) -> Vec<String> {
     tool::written(call)

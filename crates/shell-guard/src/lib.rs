@@ -18,7 +18,8 @@
 //! ```
 //!
 //! The crate is pure: it reads no files, runs nothing and doesn't depend on time. To follow symbolic links, pass a link
-//! reader to [`guard::inspect_call_with_links`]. It is not a sandbox: it checks the command line, not what a program does.
+//! reader to [`guard::inspect_call_with_links`]. It is not a sandbox: it checks the command line, not what a program
+//! does.
 //!
 //! # Modules
 //!

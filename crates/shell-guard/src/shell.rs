@@ -1,8 +1,8 @@
-//! What a shell command line would run. The text is parsed into a tree; a walk over the tree expands words, unwraps commands
-//! such as `env` and `xargs`, and reads code given to interpreters. Nothing is run and no file is read.
+//! What a shell command line would run. The text is parsed into a tree; a walk over the tree expands words, unwraps
+//! commands such as `env` and `xargs`, and reads code given to interpreters. Nothing is run and no file is read.
 //!
-//! A command line and the place it would run in go in; every command that would run is shown to a [`Visitor`]. This module
-//! doesn't know whether a command is dangerous or allowed.
+//! A command line and the place it would run in go in; every command that would run is shown to a [`Visitor`]. This
+//! module doesn't know whether a command is dangerous or allowed.
 
 mod brace;
 mod brush;

@@ -1,7 +1,7 @@
 //! failures.json: the failures in a row of heartbeats.
 //!
-//! The daemon writes it as beats end, and `murmur resume` removes entries, both under a lock. A file that is not readable
-//! counts as empty: the heartbeats run as scheduled.
+//! The daemon writes it as beats end, and `murmur resume` removes entries, both under a lock. A file that is not
+//! readable counts as empty: the heartbeats run as scheduled.
 
 use murmur_core::config::heartbeat::HeartbeatId;
 use murmur_core::failures::Streak;

@@ -1,7 +1,7 @@
 //! What agents leave in murmur's data folder: their last actions, their accounts' limits, and the journal of beats.
 //!
-//! Takes events, outcomes and lines; writes and reads files that several processes share. Must not know processes, hosts or the
-//! daemon.
+//! Takes events, outcomes and lines; writes and reads files that several processes share. Must not know processes,
+//! hosts or the daemon.
 //!
 //! Each module uses only those above it; `tests/it/layers.rs` checks it against this list.
 //!

@@ -1,7 +1,7 @@
 //! limits.json: what agents reported of their accounts' usage limits, and the beats that a limit stopped.
 //!
-//! Beats and hosts write it, under a lock, when their agent reports a limit; the daemon reads it. Accounts without usage
-//! limits, such as those with an API key, have no entry.
+//! Beats and hosts write it, under a lock, when their agent reports a limit; the daemon reads it. Accounts without
+//! usage limits, such as those with an API key, have no entry.
 
 use jiff::Timestamp;
 use murmur_agent::event::{Event, RateLimit};

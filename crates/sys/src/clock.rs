@@ -81,7 +81,8 @@ fn zone(named: Option<&str>) -> TimeZone {
     found.unwrap_or(TimeZone::UTC)
 }
 
-/// Reads a common zone directly from its file: a lookup by name first lists all zones, which takes longer than the rest of a hook.
+/// Reads a common zone directly from its file: a lookup by name first lists all zones, which takes longer than the rest
+/// of a hook.
 fn from_file(name: &str) -> Option<TimeZone> {
     let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "/_+-".contains(c));
     // Those in these folders count leap seconds, or are duplicates.

@@ -189,7 +189,8 @@ pub fn without_number(error: &std::io::Error) -> String {
     said.split(" (os error ").next().unwrap_or(&said).to_owned()
 }
 
-/// Says why a connection failed: as [`without_number`], or in words what is wrong with a certificate, for which TLS has names.
+/// Says why a connection failed: as [`without_number`], or in words what is wrong with a certificate, for which TLS has
+/// names.
 #[must_use]
 pub fn connection_failure(error: &std::io::Error) -> String {
     let text = without_number(error);

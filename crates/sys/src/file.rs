@@ -16,8 +16,8 @@ pub fn read_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
     return std::os::windows::fs::FileExt::seek_read(file, bytes, at);
 }
 
-/// A file with `bytes` that has no name and ends with its descriptor, at its beginning. On Linux it is in memory, so that it can
-/// be made where no folder is writable.
+/// A file with `bytes` that has no name and ends with its descriptor, at its beginning. On Linux it is in memory, so
+/// that it can be made where no folder is writable.
 pub fn unnamed(bytes: &[u8]) -> io::Result<File> {
     #[cfg(target_os = "linux")]
     let mut file: File = rustix::fs::memfd_create("unnamed", rustix::fs::MemfdFlags::CLOEXEC)?.into();

@@ -213,8 +213,8 @@ impl Folder {
         self.names_of(|_, _| true)
     }
 
-    /// Lists the names of the folders in this folder, and of the files whose names `is_wanted`, in no particular order. Doesn't look
-    /// at each entry if the disk tells their types.
+    /// Lists the names of the folders in this folder, and of the files whose names `is_wanted`, in no particular order.
+    /// Doesn't look at each entry if the disk tells their types.
     pub fn folders_and_files(&self, is_wanted: impl Fn(&OsStr) -> bool) -> io::Result<Vec<OsString>> {
         self.names_of(|kind, name| match kind {
             FileType::Directory => true,

@@ -1,17 +1,18 @@
 //! Returning unneeded memory to the system.
 //!
-//! Measured with the release build on Linux, idle (resident; of it private and dirty; proportional set size, in kB):
+//! Measured with the release build on Linux, idle, the daemon with 1,000 heartbeats (resident; of it private and dirty;
+//! proportional set size, in kB):
 //!
 //! | process | nothing released | free memory | file pages | both |
 //! | --- | --- | --- | --- | --- |
 //! | host, after a turn | 11,988; 2,588; 6,805 | 10,060; 928; 5,033 | 3,688; 2,084; 2,843 | 2,540; 936; 1,630 |
-//! | daemon, 1,000 heartbeats | 13,604; 4,096; 8,186 | 13,616; 4,080; 8,444 | 9,376; 4,084; 8,405 | 9,600; 4,088; 8,503 |
+//! | daemon | 13,604; 4,096; 8,186 | 13,616; 4,080; 8,444 | 9,376; 4,084; 8,405 | 9,600; 4,088; 8,503 |
 //!
 //! A daemon that was asked for its status has free memory, too. Both release both.
 
-/// Releases the allocator's free memory and the unused part of the stack, and drops the resident pages of the program's files.
-/// Pages that are needed again are reloaded from the page cache, so an idle process keeps a few dozen pages instead of
-/// everything that it has used.
+/// Releases the allocator's free memory and the unused part of the stack, and drops the resident pages of the program's
+/// files. Pages that are needed again are reloaded from the page cache, so an idle process keeps a few dozen pages
+/// instead of everything that it has used.
 pub fn release() {
     #[cfg(target_os = "linux")]
     let (files, stack) = {
@@ -45,8 +46,8 @@ fn release_stack(stack: Option<(usize, usize)>) {
     if end <= start {
         return;
     }
-    // SAFETY: the stack grows down, so everything that is live is above `end`. The range is part of the mapping that the
-    // kernel has just listed, and pages that are needed again are zero, like those of a stack that grows.
+    // SAFETY: the stack grows down, so everything that is live is above `end`. The range is part of the mapping that
+    // the kernel has just listed, and pages that are needed again are zero, like those of a stack that grows.
     #[expect(unsafe_code, reason = "dropping pages is only safe below the current frame")]
     unsafe {
         drop_pages(start, end);

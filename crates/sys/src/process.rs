@@ -275,8 +275,8 @@ fn has_marks(pid: u32, marks: &[OsString]) -> Option<bool> {
     }
 }
 
-/// Reaps dead children except `spared`, which has a waiter of its own, and `others`, which are reaped later. Without this,
-/// adopted orphans (see [`adopt_orphans`]) stay zombies while this process lives.
+/// Reaps dead children except `spared`, which has a waiter of its own, and `others`, which are reaped later. Without
+/// this, adopted orphans (see [`adopt_orphans`]) stay zombies while this process lives.
 pub fn reap_but(spared: Option<u32>, others: &[u32]) {
     let is_dead = |id: WaitId<'_>| {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;

@@ -204,8 +204,8 @@ impl Input {
         Ok(Self(super::descriptor::readable(stdin)?))
     }
 
-    /// As [`Self::read`], but nothing if we are no longer the foreground job: the bytes are for another one, and reading them
-    /// would stop us.
+    /// As [`Self::read`], but nothing if we are no longer the foreground job: the bytes are for another one, and
+    /// reading them would stop us.
     pub async fn read_in_foreground(&self) -> io::Result<Vec<u8>> {
         loop {
             let mut ready = self.0.readable().await?;

@@ -1,7 +1,7 @@
 //! A process that restores the terminal if this one is killed.
 //!
-//! In: the terminal's settings, what gives the screen back, and whether the screen is ours. It does nothing else, and ends
-//! with this process.
+//! In: the terminal's settings, what gives the screen back, and whether the screen is ours. It does nothing else, and
+//! ends with this process.
 
 use super::pipe;
 use super::signals;

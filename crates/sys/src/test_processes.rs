@@ -1,5 +1,5 @@
-//! Processes that unit tests start. Until its exec, a child has every file that is open for writing, also those of other
-//! tests in this process, which then can't take a lease.
+//! Processes that unit tests start. Until its exec, a child has every file that is open for writing, also those of
+//! other tests in this process, which then can't take a lease.
 
 use std::io;
 use std::process::{Child, Command};

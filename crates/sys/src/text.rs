@@ -98,7 +98,8 @@ pub fn cut(text: &str, most: usize) -> String {
     kept
 }
 
-/// Both ends of `text` that fit into `most` columns, with `…` between them if it was cut: names may differ at either end.
+/// Both ends of `text` that fit into `most` columns, with `…` between them if it was cut: names may differ at either
+/// end.
 #[must_use]
 pub fn cut_middle(text: &str, most: usize) -> String {
     if text.width() <= most {

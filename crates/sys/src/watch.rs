@@ -73,7 +73,8 @@ impl WatchedFolder {
 /// Reported changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// The paths that were created, written, renamed or removed. They start with the folder as given in [`WatchedFolder`].
+    /// The paths that were created, written, renamed or removed. They start with the folder as given in
+    /// [`WatchedFolder`].
     pub paths: BTreeSet<PathBuf>,
     /// Whether there are changes without a path: the queue overflowed, or a watched folder was removed.
     pub more: bool,

@@ -205,8 +205,8 @@ impl Written {
         self.text[start..end].char_indices().nth(column).map_or(end, |(at, _)| start + at)
     }
 
-    /// The rows after `prompt` on a terminal with this many columns, of which at most `most` around the cursor are returned,
-    /// and the row and column of the cursor.
+    /// The rows after `prompt` on a terminal with this many columns, of which at most `most` around the cursor are
+    /// returned, and the row and column of the cursor.
     #[must_use]
     pub fn rows(&self, prompt: &str, columns: usize, most: usize) -> (Vec<String>, (usize, usize)) {
         // A full row would move the cursor to the next one.

@@ -76,8 +76,8 @@ impl Keys {
         Self { takes_paste: true, ..Self::default() }
     }
 
-    /// The keys in `bytes`, with what was left of the ones before. Pasted text is left out unless it is wanted: it would be
-    /// read as commands.
+    /// The keys in `bytes`, with what was left of the ones before. Pasted text is left out unless it is wanted: it
+    /// would be read as commands.
     pub fn read(&mut self, bytes: &[u8]) -> Vec<Key> {
         self.left.extend_from_slice(bytes);
         let mut keys = Vec::new();

@@ -1,7 +1,7 @@
 //! The live view of `murmur watch`: heartbeats, agents, inbox, log, limits, and the transcript of one beat.
 //!
-//! Pure: no files, sockets or clock. The caller passes what it learns ([`Update`]), what was typed ([`keys::Keys`]), and
-//! the time; it gets frames and [`Action`]s to carry out.
+//! Pure: no files, sockets or clock. The caller passes what it learns ([`Update`]), what was typed ([`keys::Keys`]),
+//! and the time; it gets frames and [`Action`]s to carry out.
 //!
 //! ```text
 //! Update ─┐             ┌─ Action (run, pause, allow, …)

@@ -1,10 +1,10 @@
-//! Calls of the client's own methods, `fs/…` and `terminal/…`, as a script has them. OpenCode itself makes none but the one
-//! after a permission for a change.
+//! Calls of the client's own methods, `fs/…` and `terminal/…`, as a script has them. OpenCode itself makes none but the
+//! one after a permission for a change.
 //!
-//! Input: a block such as `{"type":"client","method":"fs/read_text_file","params":{"path":"/w/a"}}`. Output: the request, and
-//! the response as a line of text. `TERMINAL` in a parameter is the last terminal's id. With `"call"`, an update announces the block's
-//! calls as one of the agent's own first, and another one ends it. A list of methods and parameters in `"then"` follows, if the
-//! first is a result.
+//! Input: a block such as `{"type":"client","method":"fs/read_text_file","params":{"path":"/w/a"}}`. Output: the
+//! request, and the response as a line of text. `TERMINAL` in a parameter is the last terminal's id. With `"call"`, an
+//! update announces the block's calls as one of the agent's own first, and another one ends it. A list of methods and
+//! parameters in `"then"` follows, if the first is a result.
 
 use serde_json::{Value, json};
 

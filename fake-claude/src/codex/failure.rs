@@ -1,6 +1,7 @@
 //! Codex's reaction to a failed request to the model: retries, and its error.
 //!
-//! Input: a scripted error, and the number of errors before it. Output: notifications, and the error that ends the turn.
+//! Input: a scripted error, and the number of errors before it. Output: notifications, and the error that ends the
+//! turn.
 
 use std::time::Duration;
 

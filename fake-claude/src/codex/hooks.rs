@@ -1,7 +1,8 @@
 //! Codex's hooks: their configuration, whether they are trusted, and their decisions.
 //!
-//! Input: the configuration, an event, and how a hook ended. Output: hooks, and decisions. A call is denied only by a hook's
-//! denial: a hook that fails in any other way lets it run, and an untrusted one doesn't run at all. Measured on 0.169.0.
+//! Input: the configuration, an event, and how a hook ended. Output: hooks, and decisions. A call is denied only by a
+//! hook's denial: a hook that fails in any other way lets it run, and an untrusted one doesn't run at all. Measured on
+//! 0.169.0.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;

@@ -1,6 +1,6 @@
-//! Asks the trusted `PreToolUse` hooks about each recorded command before it is played, as the real run did: observers expect
-//! that every call was decided. The answer changes nothing, because the result is already recorded. A call that a hook blocked
-//! is in no recording, only its id; it is taken from the scenario of the recording, if there is one.
+//! Asks the trusted `PreToolUse` hooks about each recorded command before it is played, as the real run did: observers
+//! expect that every call was decided. The answer changes nothing, because the result is already recorded. A call that
+//! a hook blocked is in no recording, only its id; it is taken from the scenario of the recording, if there is one.
 
 use std::io::{self, Write};
 use std::path::Path;

@@ -1,6 +1,7 @@
 //! A message from the model in the Chat Completions API, for OpenCode.
 //!
-//! Pure, but for a pause. Input: a turn's blocks. Output: chunks. Calls of Claude Code's tools become those of OpenCode's.
+//! Pure, but for a pause. Input: a turn's blocks. Output: chunks. Calls of Claude Code's tools become those of
+//! OpenCode's.
 
 use std::time::Duration;
 

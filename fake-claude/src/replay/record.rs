@@ -47,8 +47,8 @@ pub struct RecordPlan {
     pub only_env: bool,
     /// Its input.
     pub stdin: Stdin,
-    /// How long it may take to end after the end of its input, before it gets SIGTERM, and then before it gets SIGKILL; `None`
-    /// for as long as it likes. Only with [`Stdin::Inherit`].
+    /// How long it may take to end after the end of its input, before it gets SIGTERM, and then before it gets SIGKILL;
+    /// `None` for as long as it likes. Only with [`Stdin::Inherit`].
     pub grace: Option<Duration>,
 }
 

@@ -9,8 +9,8 @@ use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, channel};
 use tokio::time::timeout;
 
-/// Enters the alternate screen, hides the cursor, and clears what a killed program may have left there: then the terminal
-/// is on that screen already, and doesn't clear it.
+/// Enters the alternate screen, hides the cursor, and clears what a killed program may have left there: then the
+/// terminal is on that screen already, and doesn't clear it.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[0m\x1b[2J";
 
 /// Shows the cursor and leaves the alternate screen.

@@ -293,8 +293,8 @@ fn warn_of(dir: &DataDir, report: &Report) -> anyhow::Result<bool> {
     Ok(*kept == LineKept::Nowhere)
 }
 
-/// Writes `lastRun` if the workspace is registered, unless a daemon runs, which does so, or it was written less than a minute
-/// ago: the journal has this run, too.
+/// Writes `lastRun` if the workspace is registered, unless a daemon runs, which does so, or it was written less than a
+/// minute ago: the journal has this run, too.
 async fn remember(dir: &DataDir, job: &Job, before: Option<Timestamp>, at: Timestamp) {
     let is_recent = before.is_some_and(|before| before <= at && at.duration_since(before) < LAST_RUN_EVERY);
     if is_recent || instance::is_running(dir).unwrap_or(false) {

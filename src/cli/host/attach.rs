@@ -1,5 +1,5 @@
-//! `murmur agent attach`: shows an agent's past and new events, across lost connections, daemon restarts and the end of the
-//! agent.
+//! `murmur agent attach`: shows an agent's past and new events, across lost connections, daemon restarts and the end of
+//! the agent.
 
 use super::super::args::HostAttach;
 use super::super::daemon_end::{self, daemon_ended};

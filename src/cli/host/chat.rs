@@ -1,5 +1,5 @@
-//! `murmur agent chat`: a conversation with a hosted agent on a terminal. What the agent does is shown above the line that is
-//! being typed; its requests are asked about in that line.
+//! `murmur agent chat`: a conversation with a hosted agent on a terminal. What the agent does is shown above the line
+//! that is being typed; its requests are asked about in that line.
 
 use super::super::args::HostChat;
 use super::super::raw_input::{PASTE, RawInput, Wakeup};
@@ -198,7 +198,8 @@ impl Chat {
         self.open.iter().any(|dialog| dialog.row().id.as_str() == id)
     }
 
-    /// Whether a request is being asked about. A message that was begun comes first, so that nothing answers by accident.
+    /// Whether a request is being asked about. A message that was begun comes first, so that nothing answers by
+    /// accident.
     fn is_asking(&self) -> bool {
         !self.open.is_empty() && self.editor.is_empty()
     }

@@ -152,8 +152,8 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Records what the agent left: requests without an answer, unknown events, calls that nothing guarded, and lost output.
-/// Logs what can't be recorded.
+/// Records what the agent left: requests without an answer, unknown events, calls that nothing guarded, and lost
+/// output. Logs what can't be recorded.
 fn record_run(dir: &DataDir, info: &AgentInfo, run: &Run, started: Timestamp, ended: Timestamp) {
     let log = |problem: &str| {
         let _full = writeln!(io::stderr(), "{} {problem}", clock::rfc3339(ended));

@@ -1,4 +1,5 @@
-//! An entry of the inbox: a request, or something else that waits for a person, with the command that answers or solves it.
+//! An entry of the inbox: a request, or something else that waits for a person, with the command that answers or solves
+//! it.
 
 use super::super::reported::how_to_answer;
 use super::super::requests::paragraph;

@@ -1,7 +1,8 @@
 //! `inbox.json`: the numbers that `murmur inbox` gave to its entries.
 //!
 //! A number belongs to one entry and is not given to another one for a day after it was last shown, so that an answer
-//! never reaches a request that arrived since. A request's id is made from its call, so a number stands for what was shown.
+//! never reaches a request that arrived since. A request's id is made from its call, so a number stands for what was
+//! shown.
 
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::permit::request::RequestId;
@@ -137,8 +138,8 @@ impl Contents {
     }
 }
 
-/// The number of the one among `all` that `is_it`, which becomes `new`; a new number if there is none. Also returns whether
-/// `all` changed.
+/// The number of the one among `all` that `is_it`, which becomes `new`; a new number if there is none. Also returns
+/// whether `all` changed.
 fn number<T: Clone + PartialEq>(
     all: &mut Vec<Numbered<T>>,
     new: &T,

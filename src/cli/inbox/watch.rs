@@ -91,8 +91,8 @@ fn screen_rows() -> Option<usize> {
     terminal::size().ok().map(|size| usize::from(size.ws_row)).filter(|rows| *rows > 0)
 }
 
-/// The entries in `text` that fit a screen of this many rows, so that those with the nearest deadlines don't scroll away, and
-/// how many are missing. At least the first one is kept.
+/// The entries in `text` that fit a screen of this many rows, so that those with the nearest deadlines don't scroll
+/// away, and how many are missing. At least the first one is kept.
 fn fitted(text: &str, rows: Option<usize>) -> String {
     // Two rows are for what is missing, and one for the cursor.
     let Some(room) = rows.filter(|rows| text.lines().count() >= *rows).map(|rows| rows.saturating_sub(3))

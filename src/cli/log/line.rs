@@ -77,7 +77,8 @@ struct Columns {
 }
 
 impl Columns {
-    /// Those for which a terminal of this width has room next to the text. Others have no width. `None` if a row has no room.
+    /// Those for which a terminal of this width has room next to the text. Others have no width. `None` if a row has no
+    /// room.
     fn within(mut self, width: usize) -> Option<Self> {
         let dropped: [fn(&mut Self) -> &mut usize; 2] =
             [|columns| &mut columns.cost, |columns| &mut columns.took];

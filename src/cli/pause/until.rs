@@ -47,7 +47,8 @@ fn read(text: &str, now: &Zoned) -> Option<Timestamp> {
     local(day)
 }
 
-/// Parses `18:00`, `18:00:30`, `9:00`, `noon` or `midnight`. jiff alone also reads `18`, which could be an hour or a day, and dates with times.
+/// Parses `18:00`, `18:00:30`, `9:00`, `noon` or `midnight`. jiff alone also reads `18`, which could be an hour or a
+/// day, and dates with times.
 pub(in crate::cli) fn time_of_day(text: &str) -> Option<Time> {
     match text {
         "noon" => return Some(Time::constant(12, 0, 0, 0)),

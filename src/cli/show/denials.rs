@@ -1,4 +1,5 @@
-//! Why calls of a beat were denied, and which calls those were, from decisions.jsonl; and which of them wait for a person.
+//! Why calls of a beat were denied, and which calls those were, from decisions.jsonl; and which of them wait for a
+//! person.
 
 use super::super::style::plain_line;
 use super::choose::Run;

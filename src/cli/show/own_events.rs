@@ -1,5 +1,5 @@
-//! What is not in the agent's output: a person's messages to it, and what murmur did for it as its client. From the ledger of its
-//! events.
+//! What is not in the agent's output: a person's messages to it, and what murmur did for it as its client. From the
+//! ledger of its events.
 
 use derun::session::Session;
 use murmur_agent::event::Event;

@@ -1,4 +1,5 @@
-//! Reads a run from its capture, block by block: what the agent wrote, what a person wrote to it, and what murmur did for it.
+//! Reads a run from its capture, block by block: what the agent wrote, what a person wrote to it, and what murmur did
+//! for it.
 
 use super::super::style::plain_line;
 use super::choose::Run;

@@ -1,5 +1,5 @@
-//! What the view is fed with: the daemon's status and events, the journal as it grows, and the usage limits. Each part is a
-//! task that sends updates; agents come from [`crate::agents::follow`].
+//! What the view is fed with: the daemon's status and events, the journal as it grows, and the usage limits. Each part
+//! is a task that sends updates; agents come from [`crate::agents::follow`].
 
 use super::super::heartbeat_name::ShortNames;
 use super::super::inbox;

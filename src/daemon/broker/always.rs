@@ -12,8 +12,8 @@ use sys::failure;
 use sys::paths::DataDir;
 use sys::{atomic, file};
 
-/// Adds a rule that applies `action` to the call of `request`, unless another rule would take precedence. Without `patterns`,
-/// it covers exactly this call.
+/// Adds a rule that applies `action` to the call of `request`, unless another rule would take precedence. Without
+/// `patterns`, it covers exactly this call.
 pub(super) fn add(
     dir: &DataDir,
     home: &Path,

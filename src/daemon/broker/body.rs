@@ -1,5 +1,5 @@
-//! The input of a waiting call. A long one is kept in an unnamed file, so that waiting calls take little memory and leave
-//! nothing behind.
+//! The input of a waiting call. A long one is kept in an unnamed file, so that waiting calls take little memory and
+//! leave nothing behind.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};

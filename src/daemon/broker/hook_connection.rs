@@ -1,8 +1,8 @@
 //! Serves one hook's connection: it sends a request, waits, and may report that its time is up
 //! (docs/reference/daemon-protocol.md).
 //!
-//! In: the hook's lines. Out: one answer. If the hook hangs up, its agent is gone and the request is closed; a hook that
-//! loses the daemon sends its request to the next one.
+//! In: the hook's lines. Out: one answer. If the hook hangs up, its agent is gone and the request is closed; a hook
+//! that loses the daemon sends its request to the next one.
 
 use super::BrokerCommand;
 use super::requests::Timeout;

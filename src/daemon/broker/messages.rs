@@ -86,7 +86,8 @@ pub enum Reply {
         /// Whether to add a rule for this call.
         #[serde(default)]
         always: bool,
-        /// The patterns of the rule, one of those that are proposed for the call; by default, that for exactly this call.
+        /// The patterns of the rule, one of those that are proposed for the call; by default, that for exactly this
+        /// call.
         #[serde(default)]
         patterns: Option<Vec<String>>,
     },

@@ -1,10 +1,10 @@
 //! Decisions by a model: sends a hook's request to the provider in config.toml and returns its decision to the hook.
 //!
-//! Every request gets an answer: anything but a clear approval denies, and nothing waits for a person. It runs outside the
-//! daemon's loop, in the connection's task and a thread.
+//! Every request gets an answer: anything but a clear approval denies, and nothing waits for a person. It runs outside
+//! the daemon's loop, in the connection's task and a thread.
 //!
-//! `access` finds the provider and key, `prompt` builds the prompt, `wire` formats it for each provider, `http` sends it,
-//! and `decision` parses the model's decision.
+//! `access` finds the provider and key, `prompt` builds the prompt, `wire` formats it for each provider, `http` sends
+//! it, and `decision` parses the model's decision.
 
 mod access;
 mod decision;
@@ -131,7 +131,8 @@ pub async fn serve(stream: UnixStream, line: RpcRequest, asked: Request, models:
 }
 
 impl Models {
-    /// Uses the model in config.toml of `settings`, read for each request. `keys` are for providers without a key there.
+    /// Uses the model in config.toml of `settings`, read for each request. `keys` are for providers without a key
+    /// there.
     #[must_use]
     pub fn new(settings: &SettingsDir, keys: BTreeMap<Provider, Secret>) -> Self {
         let permits = Arc::new(Semaphore::new(AT_ONCE));

@@ -152,8 +152,8 @@ impl<D> Default for Requests<D> {
 }
 
 impl<D> Requests<D> {
-    /// Adds `request`, whose input is `input`. Answers at once if it is a deferred call that was answered, which works once, or
-    /// a repeated call that was allowed.
+    /// Adds `request`, whose input is `input`. Answers at once if it is a deferred call that was answered, which works
+    /// once, or a repeated call that was allowed.
     pub fn ask(&mut self, request: Request, input: Body, sender: D, now: Timestamp) -> Sent<D> {
         if let Some(Allowed { answer, .. }) = self.allowed_before(&request) {
             return Sent::Answered(answer.id.clone(), answer.clone(), sender);
@@ -232,8 +232,8 @@ impl<D> Requests<D> {
         is_last
     }
 
-    /// Decides what happens to a request whose hook stops waiting: deferred if `may_defer`, otherwise it keeps waiting if
-    /// `waits`.
+    /// Decides what happens to a request whose hook stops waiting: deferred if `may_defer`, otherwise it keeps waiting
+    /// if `waits`.
     #[must_use]
     pub fn timeout_outcome(&self, id: &RequestId, may_defer: bool, waits: bool, now: Timestamp) -> Timeout {
         match self.open.get(id) {

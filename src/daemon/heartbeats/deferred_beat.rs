@@ -25,8 +25,8 @@ pub struct DeferredBeat {
 }
 
 impl Heartbeats {
-    /// Sets the beats that wait for an answer or to be resumed. Their heartbeats are not due meanwhile: another run would
-    /// send the same request again.
+    /// Sets the beats that wait for an answer or to be resumed. Their heartbeats are not due meanwhile: another run
+    /// would send the same request again.
     pub fn set_deferred(&mut self, deferred: Vec<DeferredBeat>) {
         self.deferred = deferred;
     }

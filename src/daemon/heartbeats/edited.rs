@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use murmur_core::config::heartbeat::Heartbeat;
 
 impl Heartbeats {
-    /// Takes over `edited`, all heartbeats of some workspaces. Returns whether it did: if heartbeats were added or removed, or if
-    /// something changed that concerns more than one heartbeat, [`Self::load`] is needed.
+    /// Takes over `edited`, all heartbeats of some workspaces. Returns whether it did: if heartbeats were added or
+    /// removed, or if something changed that concerns more than one heartbeat, [`Self::load`] is needed.
     pub fn edit(&mut self, edited: Vec<Heartbeat>, now: Timestamp) -> bool {
         let groups = edited.chunk_by(|one, next| one.workspace == next.workspace);
         let places: Option<Vec<usize>> = groups.map(|group| self.places_of(group)).collect();

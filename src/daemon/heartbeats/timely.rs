@@ -8,7 +8,8 @@ use murmur_core::schedule;
 use murmur_core::schedule::timely::{self, StartDecision};
 use sys::clock::rfc3339;
 
-/// How long to wait until a beat is told again to end for the next run: a process that was still starting has missed the signal.
+/// How long to wait until a beat is told again to end for the next run: a process that was still starting has missed
+/// the signal.
 const TELL_AGAIN: SignedDuration = SignedDuration::from_secs(5);
 
 const YEAR: SignedDuration = SignedDuration::from_hours(365 * 24);
@@ -86,7 +87,8 @@ impl ScheduledHeartbeat {
         }
     }
 
-    /// Why it runs later than its schedule says, for people, as of `now`; `None` if it doesn't, or something else holds it.
+    /// Why it runs later than its schedule says, for people, as of `now`; `None` if it doesn't, or something else holds
+    /// it.
     #[must_use]
     pub fn delay(&self, now: Timestamp) -> Option<String> {
         let next = self.next_run().filter(|next| *next > now && self.paused.is_none())?;
@@ -110,8 +112,8 @@ impl ScheduledHeartbeat {
         }
     }
 
-    /// Decides whether it may start now that it is due. `runs` is whether its last beat does. If the run is dropped, returns what
-    /// to log about that.
+    /// Decides whether it may start now that it is due. `runs` is whether its last beat does. If the run is dropped,
+    /// returns what to log about that.
     fn settle(&mut self, runs: bool, now: Timestamp) -> Option<String> {
         if self.next.is_none_or(|next| next > now) {
             self.wait_for_active_hours(now);
@@ -154,7 +156,8 @@ impl ScheduledHeartbeat {
         None
     }
 
-    /// Keeps a start that isn't scheduled (a retry, a beat to continue, or a change of files) until its active hours begin.
+    /// Keeps a start that isn't scheduled (a retry, a beat to continue, or a change of files) until its active hours
+    /// begin.
     fn wait_for_active_hours(&mut self, now: Timestamp) {
         if let Some(options) = &self.heartbeat.settings.options
             && self.due().is_some_and(|due| due <= now)

@@ -1,8 +1,8 @@
 //! Heartbeats that file changes start (`on`).
 //!
-//! A beat starts once its files have been left alone for [`DEBOUNCE`], or [`MOST_DEBOUNCE`] after the first change. What changes
-//! during its own beats doesn't count, or an agent's edits would start it again and again. Neither does what changes during
-//! beats that other changes started: two heartbeats would start each other forever.
+//! A beat starts once its files have been left alone for [`DEBOUNCE`], or [`MOST_DEBOUNCE`] after the first change.
+//! What changes during its own beats doesn't count, or an agent's edits would start it again and again. Neither does
+//! what changes during beats that other changes started: two heartbeats would start each other forever.
 
 use super::{HeartbeatId, Heartbeats, Running, ScheduledHeartbeat};
 use jiff::{SignedDuration, Timestamp};

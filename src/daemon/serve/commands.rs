@@ -83,7 +83,8 @@ impl<L: FnMut(&str)> Runner<L> {
         }
     }
 
-    /// Which programs of the heartbeats' backends can't be found. Checked every time, as they may have been installed meanwhile.
+    /// Which programs of the heartbeats' backends can't be found. Checked every time, as they may have been installed
+    /// meanwhile.
     pub(super) fn agent_problems(&self, settings: Option<&Settings>) -> Vec<String> {
         let Some(path) = &self.path else { return Vec::new() };
         let mut used: Vec<&Backend> = Vec::new();

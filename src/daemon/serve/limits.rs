@@ -1,4 +1,5 @@
-//! Reads what keeps heartbeats from starting: what agents reported of usage limits, and what the journal says of budgets.
+//! Reads what keeps heartbeats from starting: what agents reported of usage limits, and what the journal says of
+//! budgets.
 
 use super::Runner;
 use crate::daemon::budgets::{self, NewlyUsedUp};
@@ -30,8 +31,8 @@ impl<L: FnMut(&str)> Runner<L> {
         }
     }
 
-    /// Takes over the budgets of `heartbeats`; returns those that are over budget. Reports budgets that beats used up while no
-    /// daemon ran.
+    /// Takes over the budgets of `heartbeats`; returns those that are over budget. Reports budgets that beats used up
+    /// while no daemon ran.
     pub(super) fn load_budgets(&mut self, heartbeats: &[Heartbeat]) -> HashMap<HeartbeatId, Held> {
         let now = clock::now();
         let loaded = self.budgets.load(&self.dir.journal(), heartbeats.iter(), now);

@@ -66,7 +66,8 @@ impl State {
             Ok(start) => return self.begin(start, true).into(),
             // The workspace may have just been registered.
             Err(StartRefusal::Unknown { .. } | StartRefusal::Unnamed { .. }) if !is_last => Effect::Reload,
-            // A client that saw the line of a beat can start the next one, even if the beat's process has not ended yet.
+            // A client that saw the line of a beat can start the next one, even if the beat's process has not ended
+            // yet.
             Err(StartRefusal::Busy { .. } | StartRefusal::Full { .. }) if !is_last => {
                 Effect::FindWritten(self.recorded())
             }

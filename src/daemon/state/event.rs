@@ -81,8 +81,8 @@ pub enum Event {
     Deferred(Vec<DeferredBeat>),
     /// A client requests a beat.
     Requested(StartRequest),
-    /// A requested beat starts or is refused. Where a newer configuration or a beat's end could help, `is_last` is whether
-    /// they were looked for.
+    /// A requested beat starts or is refused. Where a newer configuration or a beat's end could help, `is_last` is
+    /// whether they were looked for.
     Decide {
         /// The request.
         request: StartRequest,
@@ -206,7 +206,8 @@ pub enum Recorded {
     NoRoom(Failure),
 }
 
-/// Something to do. Where the result matters, it comes back as the event in brackets before the next effect is carried out.
+/// Something to do. Where the result matters, it comes back as the event in brackets before the next effect is carried
+/// out.
 #[derive(Debug)]
 pub enum Effect {
     /// Handles this event after the effects before it.

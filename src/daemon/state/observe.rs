@@ -67,7 +67,8 @@ impl State {
         effects
     }
 
-    /// Records a run that this daemon did not start: of a manual beat, or of an earlier daemon that died before recording it.
+    /// Records a run that this daemon did not start: of a manual beat, or of an earlier daemon that died before
+    /// recording it.
     fn record_run(
         &mut self,
         workspace: &Path,

@@ -48,8 +48,8 @@ impl State {
         effects
     }
 
-    /// Stops because the data folder was moved or deleted. If only a file is gone, beats continue for the next daemon; without
-    /// the folder nobody could find them.
+    /// Stops because the data folder was moved or deleted. If only a file is gone, beats continue for the next daemon;
+    /// without the folder nobody could find them.
     pub(super) fn stop_without_folder(&mut self, lost: Lost) -> Vec<Effect> {
         if self.is_stopping() {
             return Vec::new();

@@ -7,7 +7,8 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use sys::error::Failure;
 
-/// A state with the heartbeats of these workspaces, which never ran. The ids of beats are the times at which they start.
+/// A state with the heartbeats of these workspaces, which never ran. The ids of beats are the times at which they
+/// start.
 fn state(workspaces: &[&str]) -> State {
     let mut state = State::new(|now| BeatId::new(now.strftime("%H:%M:%S").to_string()));
     let heartbeats = workspaces.iter().map(|path| heartbeat(path, None, 30, None)).collect();

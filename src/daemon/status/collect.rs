@@ -12,8 +12,8 @@ use std::collections::HashMap;
 use sys::clock::rfc3339;
 use sys::error::Hinted;
 
-/// Returns every heartbeat of `state`, as of `now`, with config.toml's settings if they are `read`, what was spent according to
-/// `ledger`, and without the journal's other data.
+/// Returns every heartbeat of `state`, as of `now`, with config.toml's settings if they are `read`, what was spent
+/// according to `ledger`, and without the journal's other data.
 #[must_use]
 pub fn heartbeats(
     state: &Heartbeats,

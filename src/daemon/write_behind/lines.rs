@@ -64,14 +64,15 @@ impl WriteBehind {
         news.map_or(Ok(()), Err)
     }
 
-    /// Retries the lines on disk if their number changed, as other processes keep and write lines too. `in_records` is how many
-    /// of them are in records.
+    /// Retries the lines on disk if their number changed, as other processes keep and write lines too. `in_records` is
+    /// how many of them are in records.
     pub fn recount(&mut self, in_records: usize) -> Result<(), Failure> {
         let waiting = unfinished::waiting_with(&self.dir, in_records).ok();
         if waiting == self.last_count { Ok(()) } else { self.recover() }
     }
 
-    /// Recovers the line of a beat whose process died; if it died so early that it left no record, `failed` becomes the line.
+    /// Recovers the line of a beat whose process died; if it died so early that it left no record, `failed` becomes the
+    /// line.
     pub fn recover_or_write(&mut self, failed: &JournalEntry) -> Result<(), Failure> {
         let recovered = self.recover();
         if self.is_closed {

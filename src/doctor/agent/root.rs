@@ -1,5 +1,5 @@
-//! Whether Claude Code refuses to run as root: without permission prompts it only runs in a declared sandbox (tested with
-//! 2.1.329).
+//! Whether Claude Code refuses to run as root: without permission prompts it only runs in a declared sandbox (tested
+//! with 2.1.329).
 
 use super::super::credentials;
 use super::super::{Check, Environment, Finding, Hint};
@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 /// The variables that declare a sandbox.
 pub const VARIABLES: [&str; 2] = ["IS_SANDBOX", "CLAUDE_CODE_BUBBLEWRAP"];
 
-/// Returns `finding`, unless Claude Code refuses. Claude Code's settings take precedence over this environment; the daemon's
-/// is not checked.
+/// Returns `finding`, unless Claude Code refuses. Claude Code's settings take precedence over this environment; the
+/// daemon's is not checked.
 pub(super) fn over(environment: &Environment, finding: Finding) -> Finding {
     let mut variables = environment.sandbox.clone();
     let settings = credentials::object(&environment.claude.join("settings.json")).unwrap_or_default();

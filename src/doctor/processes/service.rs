@@ -1,5 +1,5 @@
-//! Checks that the service starts this murmur with this data folder. Does not query the service manager, and does not check
-//! linked unit files.
+//! Checks that the service starts this murmur with this data folder. Does not query the service manager, and does not
+//! check linked unit files.
 
 use super::super::{Check, Environment, Finding, Hint};
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! murmur itself with a real agent: beats through the guard, an approval and a failure, and a conversation that is resumed.
+//! murmur itself with a real agent: beats through the guard, an approval and a failure, and a conversation that is
+//! resumed.
 
 use std::fs::DirBuilder;
 use std::io::{BufRead, BufReader};

@@ -1,4 +1,5 @@
-//! Runs scenarios and beats with one version of an agent, several at once, and prints the results of all versions as a table.
+//! Runs scenarios and beats with one version of an agent, several at once, and prints the results of all versions as a
+//! table.
 //!
 //! Input: an agent, its programs by version, and names. Output: the differences, and the table.
 

@@ -1,4 +1,5 @@
-//! What `config check`, `list`, `status`, `doctor`, `set`, `edit` and the daemon say of heartbeats that their backend can't run.
+//! What `config check`, `list`, `status`, `doctor`, `set`, `edit` and the daemon say of heartbeats that their backend
+//! can't run.
 
 use super::default_agent;
 use crate::env::Env;

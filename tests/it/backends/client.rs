@@ -1,4 +1,5 @@
-//! What murmur does for an ACP agent as its client, if config.toml offers it: each call is decided on like the agent's own.
+//! What murmur does for an ACP agent as its client, if config.toml offers it: each call is decided on like the agent's
+//! own.
 
 use serde_json::{Value, json};
 use std::fs;

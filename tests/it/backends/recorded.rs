@@ -1,5 +1,5 @@
-//! Beats that murmur ran with the real agents (`record codex/beats acp/beats`, tests/conformance/agents/recorded.rs): replayed, each
-//! has the outcome that is written here.
+//! Beats that murmur ran with the real agents (`record codex/beats acp/beats`, tests/conformance/agents/recorded.rs):
+//! replayed, each has the outcome that is written here.
 
 use std::path::Path;
 

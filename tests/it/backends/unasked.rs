@@ -1,4 +1,5 @@
-//! Calls that an agent runs without asking, although a person's own rules deny them: murmur can only notice them afterwards.
+//! Calls that an agent runs without asking, although a person's own rules deny them: murmur can only notice them
+//! afterwards.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! How many system calls a beat makes. Each costs little, but many callers add some, so an increase must not go unnoticed.
-//! `just bench` counts those of a release build.
+//! How many system calls a beat makes. Each costs little, but many callers add some, so an increase must not go
+//! unnoticed. `just bench` counts those of a release build.
 
 use crate::env::{Env, programs};
 use std::collections::HashSet;

@@ -6,8 +6,8 @@ use std::io::Write;
 use crate::env::{Env, MURMUR, result};
 use crate::run::terminal::Terminal;
 
-/// A beat on a terminal of 24 rows of 80 columns. Its agent says "Looking.", calls a tool, and writes about the cellar; each
-/// of its lines waits for the gate.
+/// A beat on a terminal of 24 rows of 80 columns. Its agent says "Looking.", calls a tool, and writes about the cellar;
+/// each of its lines waits for the gate.
 fn beat(env: &Env, args: &[&str]) -> (Terminal, std::fs::File) {
     let assistant = |id: &str, block: serde_json::Value| {
         let usage = json!({ "input_tokens": 1200, "output_tokens": 34 });

@@ -1,5 +1,5 @@
-//! docs/reference/json.md: every object that `--json` prints has exactly the fields that its section names; so do journal
-//! lines and docs/reference/journal.md. docs/reference/host-protocol.md has its own tests.
+//! docs/reference/json.md: every object that `--json` prints has exactly the fields that its section names; so do
+//! journal lines and docs/reference/journal.md. docs/reference/host-protocol.md has its own tests.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -11,7 +11,8 @@ use super::page::{Page, code};
 use super::shell::Shell;
 use crate::env::Env;
 
-/// A bit of everything: a workspace that waits for an answer, one that is done, one with an error; a capture; a hosted agent.
+/// A bit of everything: a workspace that waits for an answer, one that is done, one with an error; a capture; a hosted
+/// agent.
 const SCENE: &str = r#"
 mkdir -p ~/site ~/shop ~/gone ~/.config/murmur
 echo Look >~/site/HEARTBEAT.md; echo Look >~/shop/HEARTBEAT.md; echo Look >~/gone/HEARTBEAT.md

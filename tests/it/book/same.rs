@@ -33,8 +33,8 @@ static VOLATILE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&kinds.join("|")).unwrap()
 });
 
-/// What a request's id looks like. In a document, only one with a digit counts as an id; in the output any may match it,
-/// since some real ids have no digit and look like words.
+/// What a request's id looks like. In a document, only one with a digit counts as an id; in the output any may match
+/// it, since some real ids have no digit and look like words.
 const REQUEST: &str = "([0-9a-hjkmnp-tv-z]{8})";
 
 /// A line without the values that differ between runs.

@@ -47,7 +47,8 @@ fn on_small_disk(env: &Env) -> Workspace {
 const FULL: &str = "mount -t tmpfs -o size=256k none \"$1\"";
 const READ_ONLY: &str = "mount --bind \"$1\" \"$1\" && mount -o remount,ro,bind \"$1\"";
 
-/// Runs one beat of `site` under a daemon that sees `folder` as `script` prepares it; returns its line and the daemon's messages.
+/// Runs one beat of `site` under a daemon that sees `folder` as `script` prepares it; returns its line and the daemon's
+/// messages.
 fn beat(env: &Env, script: &str, folder: &Path) -> (Value, Vec<String>) {
     let site = on_small_disk(env);
     site.plays(&talks());

@@ -6,7 +6,8 @@ use std::fs;
 use super::{ID, Live, briefs, is_idle_after};
 use crate::env::Env;
 
-/// A hosted agent to which everything is offered, with these lines of config.toml, and a message that makes it call `block`.
+/// A hosted agent to which everything is offered, with these lines of config.toml, and a message that makes it call
+/// `block`.
 fn hosted<'a>(env: &'a Env, settings: &str, block: &Value) -> Live<'a> {
     env.agent("opencode");
     let folder = env.data().join("config");

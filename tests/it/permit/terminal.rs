@@ -1,5 +1,5 @@
-//! Requests on the terminal of a beat, and of who follows an agent: printed with the command that answers them, and asked
-//! about.
+//! Requests on the terminal of a beat, and of who follows an agent: printed with the command that answers them, and
+//! asked about.
 
 use super::{acts, bash, call, line, text};
 use crate::env::{Env, MURMUR};

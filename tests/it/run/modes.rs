@@ -35,7 +35,8 @@ fn unusual_terminal() -> Terminal {
     terminal
 }
 
-/// Starts `words` under murmur on an unusual terminal, and waits until it has printed "ready"; returns the terminal's settings.
+/// Starts `words` under murmur on an unusual terminal, and waits until it has printed "ready"; returns the terminal's
+/// settings.
 fn started(place: &Place, words: &[&str]) -> (Terminal, String) {
     let terminal = unusual_terminal();
     let before = terminal.look();

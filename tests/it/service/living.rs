@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::{asked, unit, with_manager};
 use crate::env::{Env, MURMUR, kill, result};
 
-/// `systemctl`, which starts the daemon as the service in a session of its own, as a manager does, returns when it listens, and reports its PID.
+/// `systemctl`, which starts the daemon as the service in a session of its own, as a manager does, returns when it
+/// listens, and reports its PID.
 fn with_living_manager(env: &Env) {
     sys::fifo::make(&env.home().join("said")).unwrap();
     let start = format!(

@@ -1,5 +1,5 @@
-//! Followers of an agent from its first event to its last, which must get each of them once: `murmur agent attach`, and a client
-//! of the daemon that reattaches at its next event whenever the daemon is replaced.
+//! Followers of an agent from its first event to its last, which must get each of them once: `murmur agent attach`, and
+//! a client of the daemon that reattaches at its next event whenever the daemon is replaced.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};

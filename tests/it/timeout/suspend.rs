@@ -1,5 +1,5 @@
-//! The computer sleeps while a host runs a beat. A library that is loaded into the host (`suspend.c`) moves its clocks as a sleep
-//! would: the wall clock and the clock since boot jump, and the monotonic clock doesn't.
+//! The computer sleeps while a host runs a beat. A library that is loaded into the host (`suspend.c`) moves its clocks
+//! as a sleep would: the wall clock and the clock since boot jump, and the monotonic clock doesn't.
 
 use serde_json::{Value, json};
 use std::fs;
@@ -11,8 +11,9 @@ use crate::env::{Env, result};
 
 const HOUR: u64 = 3600;
 
-/// The line of a beat with limits of an hour, during which the clocks move three times: before the agent prints anything, while
-/// the model works, and while a tool runs. `moved` are the seconds of each: of the wall clock, and of the monotonic one.
+/// The line of a beat with limits of an hour, during which the clocks move three times: before the agent prints
+/// anything, while the model works, and while a tool runs. `moved` are the seconds of each: of the wall clock, and of
+/// the monotonic one.
 fn beat(moved: (u64, u64)) -> Value {
     let env = Env::new();
     let (library, clocks) = (env.root().join("suspend.so"), env.root().join("clocks"));

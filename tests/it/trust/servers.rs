@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::write;
 use crate::env::Env;
 
-/// A repository, trusted or not, with a server of its own, one of the user's, and one of the user's for this folder only;
-/// returns the names of those that its agent got.
+/// A repository, trusted or not, with a server of its own, one of the user's, and one of the user's for this folder
+/// only; returns the names of those that its agent got.
 fn got(env: &Env, mcp: &Value, front: &str, trusted: bool) -> String {
     let site = env.workspace("site", &format!("{front}Do it."));
     site.plays(&json!({ "script": [[{ "type": "text", "text": "HEARTBEAT_OK" }]] }));

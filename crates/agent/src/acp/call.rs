@@ -1,8 +1,8 @@
 //! Translates tool calls into the names that the guard and rules use: `Bash {command}`, `Edit {file_path}` and so on.
 //!
-//! The protocol requires neither a name nor an input, and every program describes its calls in another way, as measured on
-//! opencode 1.18.33, claude-agent-acp 0.101.0, codex-acp 2.6.0, goose 1.34.0 and gemini-cli 0.61.0. A title is trusted
-//! only where it was seen to be exact: elsewhere, a model may have written it.
+//! The protocol requires neither a name nor an input, and every program describes its calls in another way, as measured
+//! on opencode 1.18.33, claude-agent-acp 0.101.0, codex-acp 2.6.0, goose 1.34.0 and gemini-cli 0.61.0. A title is
+//! trusted only where it was seen to be exact: elsewhere, a model may have written it.
 
 use super::message::text_at;
 use serde_json::{Map, Value, json};

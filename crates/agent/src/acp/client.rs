@@ -1,6 +1,7 @@
 //! What the agent asks of murmur as its client: files and terminals (`fs/…`, `terminal/…`), as far as they are offered.
 //!
-//! A call that reads, writes or runs something waits for a decision; what concerns a terminal that already runs doesn't.
+//! A call that reads, writes or runs something waits for a decision; what concerns a terminal that already runs
+//! doesn't.
 
 use super::message::{encode, text_at};
 use crate::client_call::{
@@ -83,8 +84,8 @@ impl Client {
         Some(Vec::new())
     }
 
-    /// Takes the decision on the call of the request `key`. Returns the reply to a call that was refused; `None` if there is no such
-    /// call.
+    /// Takes the decision on the call of the request `key`. Returns the reply to a call that was refused; `None` if
+    /// there is no such call.
     pub(super) fn decided(
         &mut self,
         request: &PermissionRequest,

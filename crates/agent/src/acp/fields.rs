@@ -1,5 +1,5 @@
-//! The fields that version 1 of the protocol defines for what murmur reads, stable or not, and those that a known program adds.
-//! Others are counted. Fields that begin with `_` are a program's own.
+//! The fields that version 1 of the protocol defines for what murmur reads, stable or not, and those that a known
+//! program adds. Others are counted. Fields that begin with `_` are a program's own.
 
 use super::message::RequestTag;
 use crate::unknown::{Fields, Unknown};

@@ -59,8 +59,8 @@ impl Introduction {
     }
 }
 
-/// The program's version according to its handshake, up to the first character that versions don't have; empty if it gives
-/// none.
+/// The program's version according to its handshake, up to the first character that versions don't have; empty if it
+/// gives none.
 pub(super) fn version(initialized: &Value) -> String {
     let version = text_at(Some(initialized), &["agentInfo", "version"]);
     let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || "._+-".contains(*letter);

@@ -49,8 +49,8 @@ const OTHERS: [&str; 12] = [
     "terminal/wait_for_exit",
 ];
 
-/// Passes the events of `line` to `sink`; only [`Event::Garbled`] if it is not a JSON object. Counts what is
-/// unknown: methods and updates, and fields of those that murmur reads. Methods that begin with `_` are a program's own.
+/// Passes the events of `line` to `sink`; only [`Event::Garbled`] if it is not a JSON object. Counts what is unknown:
+/// methods and updates, and fields of those that murmur reads. Methods that begin with `_` are a program's own.
 pub(crate) fn parse(line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown: &mut Unknown) {
     match Message::read(line) {
         None => sink(Event::Garbled),

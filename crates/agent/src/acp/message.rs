@@ -171,8 +171,8 @@ pub(super) fn text_at<'a>(value: Option<&'a Value>, path: &[&str]) -> &'a str {
     found.and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The line with U+FFFD for each escaped half of a surrogate pair, which a program may send that cuts text between UTF-16
-/// units.
+/// The line with U+FFFD for each escaped half of a surrogate pair, which a program may send that cuts text between
+/// UTF-16 units.
 fn without_halves(text: &str) -> String {
     let mut whole = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,6 +1,6 @@
-//! What a repository's instructions are, and what a user's own settings of OpenCode deny. murmur has OpenCode ask about every
-//! tool, which would replace those denials, so that a call which the user forbade could be allowed. Rather than that, the agent
-//! is not started.
+//! What a repository's instructions are, and what a user's own settings of OpenCode deny. murmur has OpenCode ask about
+//! every tool, which would replace those denials, so that a call which the user forbade could be allowed. Rather than
+//! that, the agent is not started.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -22,8 +22,8 @@ pub(super) fn files(home: &Path, xdg: Option<PathBuf>, named: Option<PathBuf>) -
     FILES.iter().map(|name| folder.join(name)).chain(named).collect()
 }
 
-/// The instruction files for an agent in `workspace`, up to the root of its repository: those of the first name that there are.
-/// OpenCode reads them itself only if it also reads the repository's settings, which can start programs.
+/// The instruction files for an agent in `workspace`, up to the root of its repository: those of the first name that
+/// there are. OpenCode reads them itself only if it also reads the repository's settings, which can start programs.
 pub(super) fn instructions(workspace: &Path) -> Vec<String> {
     let is_root = |folder: &Path| folder.join(".git").symlink_metadata().is_ok();
     let depth = workspace.ancestors().position(is_root).unwrap_or_default();

@@ -112,7 +112,8 @@ fn failed(why: String, api_error_status: Option<u64>) -> Event<'static> {
     }))
 }
 
-/// The result of a turn. `is_counted` is whether the program reports the tokens of every turn in which the model answered.
+/// The result of a turn. `is_counted` is whether the program reports the tokens of every turn in which the model
+/// answered.
 fn of_turn(result: &Value, is_counted: bool) -> RunResult {
     let reason = text_at(Some(result), &["stopReason"]);
     let why = match reason {

@@ -116,9 +116,9 @@ impl Program {
     }
 }
 
-/// The variables for opencode: it asks about every call. Subagents are turned off, because their calls are neither asked
-/// about nor shown, and so are questions, because nobody could answer them. It reads the files in `instructions`, although it
-/// reads no settings of the repository. `settings` are the user's own in [`OPENCODE_SETTINGS`].
+/// The variables for opencode: it asks about every call. Subagents are turned off, because their calls are neither
+/// asked about nor shown, and so are questions, because nobody could answer them. It reads the files in `instructions`,
+/// although it reads no settings of the repository. `settings` are the user's own in [`OPENCODE_SETTINGS`].
 pub(super) fn opencode(settings: Option<&str>, instructions: Vec<String>) -> Vec<(&'static str, OsString)> {
     let mut permissions: Map<String, Value> = Map::new();
     permissions.insert("*".to_owned(), "ask".into());

@@ -11,8 +11,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use sys::error::{Failure, Hinted};
 
-/// The variables with which the program called `name` runs for the user with this `home`, and in `workspace`: what makes it
-/// ask about its calls, and what is `configured`.
+/// The variables with which the program called `name` runs for the user with this `home`, and in `workspace`: what
+/// makes it ask about its calls, and what is `configured`.
 ///
 /// # Errors
 /// If the user's settings conflict with those that make the program ask, or are unreadable.

@@ -1,5 +1,5 @@
-//! What murmur writes to Claude Code's stdin: a beat's prompt as plain text, and messages, answers and interrupts to a live
-//! agent as stream-json.
+//! What murmur writes to Claude Code's stdin: a beat's prompt as plain text, and messages, answers and interrupts to a
+//! live agent as stream-json.
 
 use crate::dialog::{CallDecision, Dialog};
 use crate::event::PermissionRequest;

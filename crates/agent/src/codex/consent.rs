@@ -1,5 +1,5 @@
-//! What Codex asks a person besides the calls that its hooks see: access that its sandbox refuses, parts of a command, and what
-//! MCP servers ask. Each is decided on like a call. What murmur can't answer is refused, with a reason.
+//! What Codex asks a person besides the calls that its hooks see: access that its sandbox refuses, parts of a command,
+//! and what MCP servers ask. Each is decided on like a call. What murmur can't answer is refused, with a reason.
 
 use super::dialog::{answer, decision, outside};
 use crate::client_call::{ClientCall, ClientStep};

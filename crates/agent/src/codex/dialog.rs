@@ -1,8 +1,9 @@
 //! What murmur writes to the app-server's stdin: the handshake, messages, interrupts, and answers to its requests.
 //!
-//! Without a sandbox Codex asks about every call, and gets the decision that the hook has recorded; no decision is a denial.
-//! In a sandbox it asks about calls that would leave it, which murmur always declines: an approved call runs without any
-//! sandbox (measured on 0.169.0), and the hook was not told that it would. `consent` handles what else it asks a person.
+//! Without a sandbox Codex asks about every call, and gets the decision that the hook has recorded; no decision is a
+//! denial. In a sandbox it asks about calls that would leave it, which murmur always declines: an approved call runs
+//! without any sandbox (measured on 0.169.0), and the hook was not told that it would. `consent` handles what else it
+//! asks a person.
 
 use super::consent::Consents;
 use super::hello::hello;
@@ -131,8 +132,8 @@ impl CodexDialog {
     /// Begins or resumes the thread.
     fn begin(&self) -> Vec<u8> {
         let Conversation { cwd, model, resume, .. } = &self.conversation;
-        // The user's configuration decides on the sandbox, and on the model if none is given. A folder named here would become
-        // trusted, in the user's settings, if the sandbox may write; the process is in the right one anyway.
+        // The user's configuration decides on the sandbox, and on the model if none is given. A folder named here would
+        // become trusted, in the user's settings, if the sandbox may write; the process is in the right one anyway.
         let mut params = json!({ "approvalPolicy": ASK_ALWAYS, "approvalsReviewer": "user" });
         if let Some(model) = model {
             params["model"] = model.as_str().into();
@@ -175,7 +176,8 @@ impl CodexDialog {
                     self.stage = Stage::Ready { thread, sandbox: begun.sandbox() };
                     let queued = std::mem::take(&mut self.queued);
                     let turns = queued.iter().flat_map(|text| self.start_turn(text));
-                    // Last, so that no turn waits for the answer. Without a ChatGPT login it is an error, which says nothing.
+                    // Last, so that no turn waits for the answer. Without a ChatGPT login it is an error, which says
+                    // nothing.
                     let limits = request(LIMITS, "account/rateLimits/read", &Value::Null);
                     return turns.chain(limits).collect();
                 }

@@ -1,8 +1,9 @@
 //! The hooks of a Codex agent, as `-c` options: the user's files stay as they are, and their own hooks run as well.
 //!
-//! Codex runs a hook only if it is trusted, and the call if its hook fails, times out, or ends with code 2 and says nothing
-//! (measured on 0.169.0). So the hash of each hook is passed along, and Codex is asked whether it accepts it; and the command of a hook that decides ends in a denial
-//! unless the hook succeeded. Hooks that did not run at all are noticed by the host, which ends the agent.
+//! Codex runs a hook only if it is trusted, and the call if its hook fails, times out, or ends with code 2 and says
+//! nothing (measured on 0.169.0). So the hash of each hook is passed along, and Codex is asked whether it accepts it;
+//! and the command of a hook that decides ends in a denial unless the hook succeeded. Hooks that did not run at all are
+//! noticed by the host, which ends the agent.
 
 use super::line::CodexMessage;
 use crate::settings::{BACKEND_VARIABLE, HookProgram, PULSE_TIMEOUT};
@@ -12,7 +13,8 @@ use std::fmt::Write;
 use sys::error::Failure;
 use sys::{failure, shell};
 
-/// Hook events that write an agent's pulse, with Codex's other name for them. It has no event for failed calls and turns.
+/// Hook events that write an agent's pulse, with Codex's other name for them. It has no event for failed calls and
+/// turns.
 const PULSES: [(&str, &str); 5] = [
     ("SessionStart", "session_start"),
     ("UserPromptSubmit", "user_prompt_submit"),

@@ -1,6 +1,7 @@
 //! Items of a turn as events: messages, and calls in the vocabulary that guard and rules know.
 //!
-//! Only calls that hooks see become tool calls, under the id that the hook gets (measured on 0.169.0, also in code mode).
+//! Only calls that hooks see become tool calls, under the id that the hook gets (measured on 0.169.0, also in code
+//! mode).
 
 use super::line::CodexMessage;
 use super::patch::{self, Change};

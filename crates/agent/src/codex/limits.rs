@@ -1,7 +1,7 @@
 //! The usage limits of the account: an event for each window. The windows are named as Claude Code names them.
 //!
-//! Codex reports them after each answer of the model, and on request (`account/rateLimits/read`), which it refuses without a
-//! ChatGPT login. It gives no warning before a limit is reached.
+//! Codex reports them after each answer of the model, and on request (`account/rateLimits/read`), which it refuses
+//! without a ChatGPT login. It gives no warning before a limit is reached.
 
 use super::line::CodexMessage;
 use crate::event::{Event, RateLimit};

@@ -1,5 +1,6 @@
 //! Parses one line of the app-server's output into events: a notification, or the response to one of murmur's requests,
-//! whose ids are strings that say what was asked. The app-server's own requests have no events: the dialog answers them.
+//! whose ids are strings that say what was asked. The app-server's own requests have no events: the dialog answers
+//! them.
 
 use super::{fields, hooks, item, known, limits, report, thread};
 use crate::event::Event;
@@ -45,8 +46,8 @@ impl<'a> CodexMessage<'a> {
     }
 }
 
-/// Passes the events of `line` to `sink`; only [`Event::Garbled`] if it is not a JSON object. Counts what is unknown: methods
-/// and items, and fields of those that murmur reads.
+/// Passes the events of `line` to `sink`; only [`Event::Garbled`] if it is not a JSON object. Counts what is unknown:
+/// methods and items, and fields of those that murmur reads.
 pub(crate) fn parse(line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown: &mut Unknown) {
     let text = String::from_utf8_lossy(line);
     let Some(line) = CodexMessage::read(&text) else { return sink(Event::Garbled) };

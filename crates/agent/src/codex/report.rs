@@ -45,14 +45,14 @@ impl TurnError {
         }
     }
 
-    /// Whether the account's usage limit is reached. Codex has the same name for a used-up budget of the API, and for a plan
-    /// without Codex, which don't pass by themselves.
+    /// Whether the account's usage limit is reached. Codex has the same name for a used-up budget of the API, and for a
+    /// plan without Codex, which don't pass by themselves.
     fn is_usage_limit(&self) -> bool {
         self.kind() == "usageLimitExceeded" && self.message.contains("hit your usage limit")
     }
 
-    /// The HTTP status. Some names stand for one: a usage limit is always a 429, and `internalServerError` a 500 (measured on
-    /// 0.169.0).
+    /// The HTTP status. Some names stand for one: a usage limit is always a 429, and `internalServerError` a 500
+    /// (measured on 0.169.0).
     fn status(&self) -> Option<u64> {
         let told = || self.codex_error_info.as_object()?.values().next()?.get("httpStatusCode")?.as_u64();
         told().or_else(|| {

@@ -63,7 +63,8 @@ impl Thread {
         self.approval_policy == ASK_ALWAYS
     }
 
-    /// The sandbox that calls run in, and that an approved call would leave, as `sandbox_mode` calls it; `None` without one.
+    /// The sandbox that calls run in, and that an approved call would leave, as `sandbox_mode` calls it; `None` without
+    /// one.
     pub(super) fn sandbox(&self) -> Option<String> {
         match self.sandbox.kind.as_str() {
             "dangerFullAccess" => None,

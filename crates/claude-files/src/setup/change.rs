@@ -27,8 +27,8 @@ pub enum SetupOutcome {
     Untouched,
 }
 
-/// Adds each wanted entry to `source` once and removes murmur's other entries; `path` is for messages. A blank text becomes
-/// a new file. Fails if `source`, `hooks` or an event has the wrong type.
+/// Adds each wanted entry to `source` once and removes murmur's other entries; `path` is for messages. A blank text
+/// becomes a new file. Fails if `source`, `hooks` or an event has the wrong type.
 pub fn set_up(source: &str, wanted: &Wanted, path: &Path) -> Result<(String, SetupOutcome), Problem> {
     let events = wanted.events();
     let settings = Settings::read(source, path, &events)?;

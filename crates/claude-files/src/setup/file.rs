@@ -84,8 +84,8 @@ pub fn preview<T>(
     Ok(Changed { real, before, plan, left_behind: None })
 }
 
-/// Plans a change of the file at `path` with `decide` and applies it, under the lock at `lock_path`. Plans again whenever the
-/// file has changed meanwhile.
+/// Plans a change of the file at `path` with `decide` and applies it, under the lock at `lock_path`. Plans again
+/// whenever the file has changed meanwhile.
 pub fn change<T>(
     path: &Path,
     lock_path: &Path,

@@ -8,8 +8,8 @@ use murmur_core::config::edit::splice::Splices;
 use murmur_core::config::problem::Problem;
 use std::path::Path;
 
-/// Nests every flat entry in `source`, and returns the text and the entries, such as `hooks.PostToolUse[0]`. Nothing else
-/// changes; `path` is for messages.
+/// Nests every flat entry in `source`, and returns the text and the entries, such as `hooks.PostToolUse[0]`. Nothing
+/// else changes; `path` is for messages.
 pub fn fix_flat(source: &str, path: &Path) -> Result<(String, Vec<String>), Problem> {
     let settings = Settings::read(source, path, &[])?;
     let mut splices = Splices::default();

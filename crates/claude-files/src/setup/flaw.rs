@@ -1,7 +1,7 @@
 //! Finds what in a settings file keeps hooks from running.
 //!
-//! Tested: Claude Code 2.1.197 silently ignores a file with an invalid entry; 2.1.329 skips the entry with a message, but
-//! ignores the file if the event makes decisions.
+//! Tested: Claude Code 2.1.197 silently ignores a file with an invalid entry; 2.1.329 skips the entry with a message,
+//! but ignores the file if the event makes decisions.
 
 use super::tree::{Event, Group, Settings, kind, place};
 use murmur_agent::settings::DECIDING;

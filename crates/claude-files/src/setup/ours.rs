@@ -1,7 +1,7 @@
 //! Recognizes murmur's commands: those that run its hook for an event that does not decide.
 //!
-//! A guarding command (`murmur-hook PreToolUse || exit 2`) was added by the user, and removing it would disable the guard,
-//! so it never counts as one of setup's.
+//! A guarding command (`murmur-hook PreToolUse || exit 2`) was added by the user, and removing it would disable the
+//! guard, so it never counts as one of setup's.
 
 use murmur_agent::settings::DECIDING;
 use std::path::Path;

@@ -150,8 +150,8 @@ impl Slot {
         Some(Self { style, indent: indent.to_owned(), gap: layout.before })
     }
 
-    /// For another element of the array `list`, a part of `source`, with these elements; `outer` is the format of the enclosing
-    /// object's members.
+    /// For another element of the array `list`, a part of `source`, with these elements; `outer` is the format of the
+    /// enclosing object's members.
     pub(super) fn in_array(source: &str, list: &str, elements: &[&str], outer: &Self) -> Option<Self> {
         let last = elements.last()?;
         let layout = Object::parse(last).ok().and_then(|object| Layout::of_object(last, &object));

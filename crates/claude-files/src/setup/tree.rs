@@ -61,8 +61,8 @@ pub(super) struct Hook<'a> {
 }
 
 impl<'a> Settings<'a> {
-    /// Parses `source`; `path` is for messages. A blank text is an empty object. Fails if the root or `hooks` is not an object,
-    /// or one of `events` is not an array.
+    /// Parses `source`; `path` is for messages. A blank text is an empty object. Fails if the root or `hooks` is not an
+    /// object, or one of `events` is not an array.
     pub(super) fn read(source: &'a str, path: &Path, events: &[&str]) -> Result<Self, Problem> {
         let body = source.strip_prefix('\u{feff}').unwrap_or(source).trim_matches(BLANK);
         if body.is_empty() {

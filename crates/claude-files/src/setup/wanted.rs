@@ -12,8 +12,8 @@ use std::path::Path;
 pub struct Wanted(pub(super) Vec<(String, Value)>);
 
 impl Wanted {
-    /// The hooks that write pulses, as in murmur's own sessions. Returns [`SetupError::Renamed`] if they could not be recognized
-    /// later.
+    /// The hooks that write pulses, as in murmur's own sessions. Returns [`SetupError::Renamed`] if they could not be
+    /// recognized later.
     pub fn of(hook: &HookProgram) -> Result<Self, SetupError> {
         let group = |(event, is_about_tool): &(&str, bool)| {
             let group = hook.pulse_group(event, *is_about_tool)?;

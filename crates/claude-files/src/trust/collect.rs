@@ -1,6 +1,6 @@
-//! Collects the files of a repository that Claude Code runs or obeys, where Claude Code looks for them (measured on 2.1.197
-//! and 2.1.330): all kinds in the workspace and above it up to the root of the git repository, or of the file system without
-//! one; `.mcp.json` and instructions in every folder above. The user's own `.claude` is not part of it.
+//! Collects the files of a repository that Claude Code runs or obeys, where Claude Code looks for them (measured on
+//! 2.1.197 and 2.1.330): all kinds in the workspace and above it up to the root of the git repository, or of the file
+//! system without one; `.mcp.json` and instructions in every folder above. The user's own `.claude` is not part of it.
 
 use super::{Claude, git, named};
 use rustix::fs::{AtFlags, Mode, OFlags};

@@ -1,5 +1,5 @@
-//! The git repository around a folder, as Claude Code sees it: its root, and for a linked worktree also the root of the main
-//! worktree. Claude Code reads files in both (measured on 2.1.330).
+//! The git repository around a folder, as Claude Code sees it: its root, and for a linked worktree also the root of the
+//! main worktree. Claude Code reads files in both (measured on 2.1.330).
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

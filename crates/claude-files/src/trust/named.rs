@@ -1,5 +1,5 @@
-//! Finds the repository's files that its configuration names as programs or scripts: words of a command that are the path of a
-//! file in the repository. Files that those run in turn are not found.
+//! Finds the repository's files that its configuration names as programs or scripts: words of a command that are the
+//! path of a file in the repository. Files that those run in turn are not found.
 
 use super::collect::{ClaudeFile, FileKind};
 use super::effects::markdown;

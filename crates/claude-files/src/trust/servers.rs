@@ -19,8 +19,8 @@ pub(super) struct Servers {
 }
 
 impl Servers {
-    /// Finds the servers of `workspace`, an absolute path without links, in its collected files if they are `known`. Files
-    /// that are not readable have none.
+    /// Finds the servers of `workspace`, an absolute path without links, in its collected files if they are `known`.
+    /// Files that are not readable have none.
     pub(super) fn of(workspace: &Path, claude: &Claude, known: Option<&[ClaudeFile]>) -> Self {
         let state = read(&claude.state);
         let mut user = servers(&state);
@@ -48,8 +48,8 @@ impl Servers {
         Self { user, project }
     }
 
-    /// The servers for an agent with the setting `mcp`. The repository's are included only if it `is_trusted`; the user's own
-    /// take precedence.
+    /// The servers for an agent with the setting `mcp`. The repository's are included only if it `is_trusted`; the
+    /// user's own take precedence.
     pub(super) fn wanted(&self, mcp: &Mcp, is_trusted: bool) -> Map<String, Value> {
         let mut wanted = if is_trusted { self.project.clone() } else { Map::new() };
         if !mcp.is_project_only() {
@@ -70,7 +70,8 @@ impl Servers {
     }
 }
 
-/// The definitions of all servers in `workspace`, by name, whether they are trusted or not. The user's own take precedence.
+/// The definitions of all servers in `workspace`, by name, whether they are trusted or not. The user's own take
+/// precedence.
 #[must_use]
 pub fn of(home: &Path, workspace: &Path) -> Map<String, Value> {
     let real = real_path(workspace).unwrap_or_else(|_| workspace.to_path_buf());

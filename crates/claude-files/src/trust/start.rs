@@ -50,8 +50,8 @@ pub struct PrivateFile {
 #[derive(Debug)]
 pub struct WrittenFile(PathBuf);
 
-/// Returns how `agent` starts in the workspace at `real`, a path without links, given the current files. `home` is the user's
-/// home folder. Fails if the path of the file for MCP servers is not UTF-8.
+/// Returns how `agent` starts in the workspace at `real`, a path without links, given the current files. `home` is the
+/// user's home folder. Fails if the path of the file for MCP servers is not UTF-8.
 pub fn start(dir: &DataDir, home: &Path, agent: &AgentId, real: &Path, mcp: &Mcp) -> Result<Start, Failure> {
     let claude = Claude::find(home);
     let found = collect(real, &claude);

@@ -105,8 +105,8 @@ impl TrustState {
         matches!(self, Self::Untrusted(_))
     }
 
-    /// The warning for people about an agent of `backend`, with a hint; `None` unless it starts without files that it would
-    /// follow.
+    /// The warning for people about an agent of `backend`, with a hint; `None` unless it starts without files that it
+    /// would follow.
     #[must_use]
     pub fn failure(&self, workspace: &Path, backend: &Backend) -> Option<Failure> {
         let Self::Untrusted(why) = self else { return None };

@@ -12,8 +12,8 @@ use super::checked::{Check, short, strictly};
 use super::interval::Interval;
 use super::limit::{Notices, Source, Sourced};
 
-/// Who decides on calls that neither guard nor rules decide, from lenient to strict: a model can be talked into approval,
-/// a person less so, and `deny` never approves.
+/// Who decides on calls that neither guard nor rules decide, from lenient to strict: a model can be talked into
+/// approval, a person less so, and `deny` never approves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, DeriveDeserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Checker {
@@ -95,8 +95,8 @@ pub struct ResolvedApproval {
 }
 
 impl ResolvedApproval {
-    /// Resolves the user's `layers`, from general to specific, and the frontmatter `front`, which the agent can edit: the
-    /// stricter of two values applies, and the shorter of two times.
+    /// Resolves the user's `layers`, from general to specific, and the frontmatter `front`, which the agent can edit:
+    /// the stricter of two values applies, and the shorter of two times.
     #[must_use]
     pub fn of(layers: &[(Source, &ApprovalSettings)], front: &ApprovalSettings) -> Self {
         let mut notices = Notices::default();

@@ -1,7 +1,7 @@
 //! A value of a settings file: valid, or an error with a hint.
 //!
-//! serde's errors are only text. Types with rules of their own report violations as values instead, which keeps the hint
-//! separate from the error; the file's reader adds the position.
+//! serde's errors are only text. Types with rules of their own report violations as values instead, which keeps the
+//! hint separate from the error; the file's reader adds the position.
 
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, SeqAccess, Visitor};
 use std::fmt;

@@ -22,9 +22,9 @@ const RUNS: usize = 200;
 
 /// Five cron fields in a time zone. Cheap to clone: heartbeats with the same expression share it.
 ///
-/// An expression with specific hours runs once for every wall time that it names: at the end of the gap if the clock skips
-/// that time, at the first occurrence if the clock repeats it. An expression whose hour field covers every hour keeps its
-/// rhythm in real time: it skips what the clock skips and repeats what the clock repeats.
+/// An expression with specific hours runs once for every wall time that it names: at the end of the gap if the clock
+/// skips that time, at the first occurrence if the clock repeats it. An expression whose hour field covers every hour
+/// keeps its rhythm in real time: it skips what the clock skips and repeats what the clock repeats.
 #[derive(Debug, Clone)]
 pub struct Cron {
     pattern: Arc<Pattern>,

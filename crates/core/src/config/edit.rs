@@ -1,7 +1,7 @@
 //! Changes to config.json that leave every other byte as its user wrote it.
 //!
-//! The functions are pure, from text to text: they find the bytes of a key, replace or insert them, and match the layout
-//! around them. [`apply`] changes the file, under a lock.
+//! The functions are pure, from text to text: they find the bytes of a key, replace or insert them, and match the
+//! layout around them. [`apply`] changes the file, under a lock.
 
 mod keys;
 pub mod layout;
@@ -208,8 +208,8 @@ fn change(
     Err(EditError::KeepsChanging { path: path.to_owned() })
 }
 
-/// Sets `lastRun` or `lastRuns.<name>` of these workspaces. Skips missing workspaces, and those with a later run, unless that is
-/// after `now`.
+/// Sets `lastRun` or `lastRuns.<name>` of these workspaces. Skips missing workspaces, and those with a later run,
+/// unless that is after `now`.
 pub fn set_last_run(source: &str, updates: &[LastRun<'_>], now: Timestamp) -> Result<String, EditError> {
     let text = super::file::text_of(source.as_bytes(), Path::new("config.json"))?;
     if text.body().trim().is_empty() {

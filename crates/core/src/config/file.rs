@@ -140,10 +140,12 @@ impl File {
         bytes.map_or_else(|| Ok(Self::empty()), |bytes| Self::parse(bytes, path, crons))
     }
 
-    /// Parses the bytes of a file; `path` is for messages. A file with only whitespace is an error: a torn write leaves one.
+    /// Parses the bytes of a file; `path` is for messages. A file with only whitespace is an error: a torn write leaves
+    /// one.
     ///
-    /// Fails unless the text is a JSON object in UTF-8, and all values outside the entries are valid. Also fails on rules at the
-    /// top level, where they would have no effect, and on misspelled limits. The error then has every mistake in the file.
+    /// Fails unless the text is a JSON object in UTF-8, and all values outside the entries are valid. Also fails on
+    /// rules at the top level, where they would have no effect, and on misspelled limits. The error then has every
+    /// mistake in the file.
     pub fn parse(bytes: &[u8], path: &Path, crons: &Crons) -> Result<Self, FileError> {
         let text = text_of(bytes, path)?;
         let mut file = Self::empty();

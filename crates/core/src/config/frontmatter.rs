@@ -1,7 +1,7 @@
 //! The YAML between `---` lines at the very start of HEARTBEAT.md.
 //!
-//! Takes bytes; returns settings and the body, which is all that the agent gets. Anything unknown is an error, since the
-//! author thought it had an effect.
+//! Takes bytes; returns settings and the body, which is all that the agent gets. Anything unknown is an error, since
+//! the author thought it had an effect.
 
 mod keys;
 mod mistakes;
@@ -146,8 +146,8 @@ impl FrontmatterError {
 
 /// Splits a file into frontmatter and body, without a byte order mark.
 ///
-/// A file has frontmatter if its very first line is `---`. If there is no second such line, it is an error if the second
-/// line looks like a key; otherwise the document just begins with a horizontal rule.
+/// A file has frontmatter if its very first line is `---`. If there is no second such line, it is an error if the
+/// second line looks like a key; otherwise the document just begins with a horizontal rule.
 pub fn split<'a>(bytes: &'a [u8], crons: &Crons) -> Result<(Option<Frontmatter>, &'a str), FrontmatterError> {
     let (yaml, body) = parts(bytes)?;
     let Some(yaml) = yaml else { return Ok((None, body)) };

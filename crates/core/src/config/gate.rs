@@ -1,5 +1,5 @@
-//! `when`, `verify` and `gates`: what decides whether a beat starts its agent, whether its success counts, and whether a
-//! HEARTBEAT.md may define either.
+//! `when`, `verify` and `gates`: what decides whether a beat starts its agent, whether its success counts, and whether
+//! a HEARTBEAT.md may define either.
 //!
 //! One value is a program, a list of a program and its arguments, or an object. A list of objects is several.
 
@@ -23,8 +23,8 @@ const GATE_TIMEOUT: Interval = Interval::from_secs(30).unwrap();
 /// The default time limit of a verifier.
 const VERIFIER_TIMEOUT: Interval = Interval::from_secs(300).unwrap();
 
-/// A program and its arguments, run without a shell. A program with a slash is relative to the workspace; any other is on
-/// the PATH. Never empty.
+/// A program and its arguments, run without a shell. A program with a slash is relative to the workspace; any other is
+/// on the PATH. Never empty.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Argv(Box<[Box<str>]>);
 
@@ -134,8 +134,8 @@ pub struct Gates {
 }
 
 impl Gates {
-    /// Adds what a HEARTBEAT.md defines to what config.json defines. The result is stricter than either, but it runs the
-    /// programs that the agent chooses, so the user must allow it.
+    /// Adds what a HEARTBEAT.md defines to what config.json defines. The result is stricter than either, but it runs
+    /// the programs that the agent chooses, so the user must allow it.
     pub(super) fn joined(
         &self,
         front: &Self,

@@ -100,7 +100,8 @@ pub struct Heartbeat {
     pub never_runs: bool,
     /// Whether its file is an unedited template, which the daemon does not start.
     pub unedited: bool,
-    /// Whether a person has approved it, as far as is known here. A workspace's own heartbeat is approved with its workspace.
+    /// Whether a person has approved it, as far as is known here. A workspace's own heartbeat is approved with its
+    /// workspace.
     pub approved: bool,
     /// When it last ran.
     pub last_run: Option<Timestamp>,
@@ -167,8 +168,8 @@ impl Resolved {
     }
 }
 
-/// Returns the heartbeats of one registered folder (an absolute path), without resolving other workspaces; `None` if it is
-/// not in `file`.
+/// Returns the heartbeats of one registered folder (an absolute path), without resolving other workspaces; `None` if it
+/// is not in `file`.
 #[must_use]
 pub fn resolve_registered(file: &File, folder: &Path, crons: &Crons) -> Option<Vec<Heartbeat>> {
     match entry(file, folder)? {

@@ -1,8 +1,9 @@
 //! Resolves keys that several files set. The user's own files set limits; a HEARTBEAT.md, which the agent can edit,
 //! can only lower them, or set what they leave open.
 //!
-//! Each kind of key has a rule: the lower value applies (`Notices::lower`), the higher (`Notices::higher`), the stricter (`Notices::stricter`), the rarer
-//! (`Notices::rarer`), or the user's own (`Notices::own`). Lists are merged where they are read.
+//! Each kind of key has a rule: the lower value applies (`Notices::lower`), the higher (`Notices::higher`), the
+//! stricter (`Notices::stricter`), the rarer (`Notices::rarer`), or the user's own (`Notices::own`). Lists are merged
+//! where they are read.
 
 use std::fmt;
 

@@ -35,8 +35,8 @@ pub struct Retry {
 pub struct FailureKeys {
     /// Retries a beat that failed because the API was overloaded or unreachable. Default: none; the schedule decides.
     pub retry: Option<Retry>,
-    /// After this many failures in a row, the time to the next run doubles with each further one, up to a day. 0 turns that
-    /// off.
+    /// After this many failures in a row, the time to the next run doubles with each further one, up to a day. 0 turns
+    /// that off.
     #[schemars(default = "default_breaker")]
     pub breaker: Option<Breaker>,
 }

@@ -40,8 +40,8 @@ impl Permissions {
         }
     }
 
-    /// Combines the user's permissions with those of a file that the agent can edit: patterns are merged, `skip` there has no
-    /// effect, and patterns there override `skip` here.
+    /// Combines the user's permissions with those of a file that the agent can edit: patterns are merged, `skip` there
+    /// has no effect, and patterns there override `skip` here.
     #[must_use]
     pub fn tightened(&self, narrower: &Self) -> Self {
         match (self, narrower) {

@@ -72,8 +72,8 @@ impl Problem {
         }
     }
 
-    /// The first of these problems of one heartbeat or file, in the order of the text, with the others; `None` if there are
-    /// none.
+    /// The first of these problems of one heartbeat or file, in the order of the text, with the others; `None` if there
+    /// are none.
     #[must_use]
     pub fn first_of(mut problems: Vec<Self>) -> Option<Self> {
         problems.sort_by_key(Self::place);

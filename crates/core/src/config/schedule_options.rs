@@ -52,14 +52,15 @@ pub struct ScheduleKeys {
     pub except: Option<Except>,
     /// How much later than scheduled a beat may start. How much it is depends only on the heartbeat.
     pub jitter: Option<Interval>,
-    /// What happens after runs were missed because the daemon or the computer was off, or the heartbeat was paused: one beat for
-    /// all of them ("once"), none ("skip"), or one if it starts at most this late ("2h"), for `cron` after its last missed time.
+    /// What happens after runs were missed because the daemon or the computer was off, or the heartbeat was paused: one
+    /// beat for all of them ("once"), none ("skip"), or one if it starts at most this late ("2h"), for `cron` after its
+    /// last missed time.
     #[schemars(default = "catch_up")]
     pub catch_up: Option<CatchUp>,
     /// How late a beat may start. After that, its run is left out. Default: no limit.
     pub start_deadline: Option<Interval>,
-    /// What happens when a heartbeat is due while its last beat runs: "skip" leaves the run out, "queue" waits, "replace" ends
-    /// that beat.
+    /// What happens when a heartbeat is due while its last beat runs: "skip" leaves the run out, "queue" waits,
+    /// "replace" ends that beat.
     #[schemars(default = "overlap")]
     pub overlap: Option<Word<Overlap>>,
     /// Files in the workspace whose changes start a beat, besides the schedule.
@@ -122,7 +123,8 @@ impl ScheduleKeys {
     pub(super) const NAMES: [&str; 8] =
         ["enabled", "activeHours", "except", "jitter", "catchUp", "startDeadline", "overlap", "on"];
 
-    /// The keys, or `None` if none is set, which is by far the most common. `zone` is that of times and dates without one.
+    /// The keys, or `None` if none is set, which is by far the most common. `zone` is that of times and dates without
+    /// one.
     pub(super) fn boxed(self, zone: &TimeZone) -> Option<Box<Self>> {
         if self == Self::default() {
             return None;
@@ -137,8 +139,8 @@ impl ScheduleKeys {
 }
 
 impl ScheduleOptions {
-    /// Combines config.json's keys with a HEARTBEAT.md's; `None` if neither sets any. `is_scheduled` is whether config.json
-    /// says when its heartbeats run.
+    /// Combines config.json's keys with a HEARTBEAT.md's; `None` if neither sets any. `is_scheduled` is whether
+    /// config.json says when its heartbeats run.
     pub(crate) fn of(
         user: Option<&ScheduleKeys>,
         front: Option<&ScheduleKeys>,

@@ -43,8 +43,8 @@ struct Config {
     workspaces: Vec<WorkspaceEntry>,
 }
 
-/// A folder with a HEARTBEAT.md, or with `heartbeats/<name>/HEARTBEAT.md` for more than one. Frontmatter there can ask for
-/// less than what is set here, and set what is left open here.
+/// A folder with a HEARTBEAT.md, or with `heartbeats/<name>/HEARTBEAT.md` for more than one. Frontmatter there can ask
+/// for less than what is set here, and set what is left open here.
 #[derive(Debug, Default, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct WorkspaceEntry {
@@ -72,8 +72,8 @@ pub(super) struct WorkspaceEntry {
     pub(super) background_wait: Option<Interval>,
     /// The model. Default: the agent's own choice.
     pub(super) model: Option<String>,
-    /// The programs that may run its agents: "claude", "codex" or a name such as "acp:opencode", or a list of them. The first
-    /// is the default; a HEARTBEAT.md can choose among them, or "claude". Default: as in config.toml.
+    /// The programs that may run its agents: "claude", "codex" or a name such as "acp:opencode", or a list of them. The
+    /// first is the default; a HEARTBEAT.md can choose among them, or "claude". Default: as in config.toml.
     pub(super) agent: Option<Backends>,
     /// What its agents may not do. Anything but `"skip"` or a deny list is an error, and nothing runs there.
     #[schemars(with = "Permissions", default)]
@@ -90,21 +90,22 @@ pub(super) struct WorkspaceEntry {
     pub(super) questions: Option<Word<Questions>>,
     /// The MCP servers that its heartbeats require, by name. A beat without one of them is an error.
     pub(super) requires: Option<Requires>,
-    /// The MCP servers that its agents may use: "none", "project" for those in the repository's .mcp.json, or a list of names.
-    /// Default: all that Claude Code knows.
+    /// The MCP servers that its agents may use: "none", "project" for those in the repository's .mcp.json, or a list of
+    /// names. Default: all that Claude Code knows.
     pub(super) mcp: Option<mcp::Written>,
     /// When its HEARTBEAT.md last ran, an RFC 3339 time, or null if never. Written by murmur.
     pub(super) last_run: Option<ConfigTime>,
     /// When its named heartbeats last ran, by name, each an RFC 3339 time. Written by murmur.
     pub(super) last_runs: Option<BTreeMap<String, Option<ConfigTime>>>,
-    /// The share of each usage limit to leave unused: no beat starts once less is left. Default: the `reserve` for all workspaces.
+    /// The share of each usage limit to leave unused: no beat starts once less is left. Default: the `reserve` for all
+    /// workspaces.
     pub(super) reserve: Option<Reserve>,
     /// What happens to a beat that a usage limit stopped. Default: resume.
     pub(super) on_limit: Option<Word<OnLimit>>,
     #[serde(flatten)]
     pub(super) options: ScheduleKeys,
-    /// What must hold before a beat starts its agent: a program that exits with 0 (run the beat) or 78 (skip it), changed
-    /// files, new commits or a changed page. Of a list, all must hold.
+    /// What must hold before a beat starts its agent: a program that exits with 0 (run the beat) or 78 (skip it),
+    /// changed files, new commits or a changed page. Of a list, all must hold.
     pub(super) when: Option<When>,
     /// A program that must succeed after a beat that reports success. Of a list, all must succeed.
     pub(super) verify: Option<Verify>,
@@ -114,8 +115,8 @@ pub(super) struct WorkspaceEntry {
     pub(super) on_failure: FailureKeys,
     /// How much a beat may cost, in US dollars. Default: no limit.
     pub(super) max_budget_usd: Option<Usd>,
-    /// How much the beats of all its heartbeats may cost together, in US dollars or tokens, in a day, week or month of `tz`.
-    /// Then none starts until the next one. Default: no limit.
+    /// How much the beats of all its heartbeats may cost together, in US dollars or tokens, in a day, week or month of
+    /// `tz`. Then none starts until the next one. Default: no limit.
     pub(super) budget: Option<Budget>,
     /// How much space must be free on the workspace's disk before a beat starts.
     #[schemars(default = "default_min_free")]

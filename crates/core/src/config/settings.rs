@@ -1,7 +1,7 @@
 //! config.toml: the settings for all agents of a user, unless a workspace or a heartbeat overrides them.
 //!
-//! Parsed strictly: on an error, callers deny, because a fallback could allow what the file was meant to forbid. Errors in
-//! the tables `captures`, `quiet` and `notify`, on which no decision about a call depends, only affect these.
+//! Parsed strictly: on an error, callers deny, because a fallback could allow what the file was meant to forbid. Errors
+//! in the tables `captures`, `quiet` and `notify`, on which no decision about a call depends, only affect these.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -246,11 +246,13 @@ impl Hinted for SettingsError {
 #[serde(deny_unknown_fields)]
 #[schemars(title = "murmur config.toml")]
 pub(super) struct Keys {
-    /// Who decides on a tool call that neither the guard nor a rule decides. Default: "off" for beats, "manual" for hosted agents.
+    /// Who decides on a tool call that neither the guard nor a rule decides. Default: "off" for beats, "manual" for
+    /// hosted agents.
     #[serde(rename = "permissions-checker")]
     #[schemars(with = "Option<Word<Checker>>")]
     checker: Given<Word<Checker>>,
-    /// What happens if a person does not answer in time. Default: "defer" for beats without `approval-wait`, otherwise "wait".
+    /// What happens if a person does not answer in time. Default: "defer" for beats without `approval-wait`, otherwise
+    /// "wait".
     #[schemars(with = "Option<Word<Approval>>")]
     approval: Given<Word<Approval>>,
     /// How long a person has to answer before the call is denied or deferred.

@@ -18,8 +18,8 @@ pub fn short(workspace: &str, name: Option<&str>) -> String {
     }
 }
 
-/// Short names of heartbeats. Where several workspaces have the same folder name, with as many of the folders above as tell them
-/// apart: `mine/site::nightly`.
+/// Short names of heartbeats. Where several workspaces have the same folder name, with as many of the folders above as
+/// tell them apart: `mine/site::nightly`.
 #[derive(Debug, Default)]
 pub struct ShortNames(HashMap<String, String>);
 

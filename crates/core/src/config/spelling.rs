@@ -14,7 +14,8 @@ pub(super) fn is_about_permission(found: &str) -> bool {
         || distance(&found, "questions") <= 2
 }
 
-/// The keys that keep beats from running, costing or being believed. Without one of them, a heartbeat does more than it may.
+/// The keys that keep beats from running, costing or being believed. Without one of them, a heartbeat does more than it
+/// may.
 const LIMITS: [&str; 22] = [
     "activeHours",
     "breaker",
@@ -40,7 +41,8 @@ const LIMITS: [&str; 22] = [
     "when",
 ];
 
-/// Whether an unknown key was probably meant to limit beats, since the nearest of the `known` keys does. Such a key is an error, too.
+/// Whether an unknown key was probably meant to limit beats, since the nearest of the `known` keys does. Such a key is
+/// an error, too.
 pub(super) fn is_about_limits(found: &str, known: &[&str]) -> bool {
     let is_near = |meant: &str| distance(found, meant) <= 1 + meant.len() / 8;
     nearest(found, known).is_some_and(|meant| LIMITS.contains(&meant) && is_near(meant))

@@ -38,8 +38,8 @@ pub fn without_turns(text: &str) -> String {
     if kept.is_empty() { body.to_owned() } else { format!("---\n{kept}---\n{body}") }
 }
 
-/// Whether `text`, a whole HEARTBEAT.md, is an unedited template, or one [`without_turns`]. Ignores the schedule, line endings
-/// and trailing blank lines.
+/// Whether `text`, a whole HEARTBEAT.md, is an unedited template, or one [`without_turns`]. Ignores the schedule, line
+/// endings and trailing blank lines.
 #[must_use]
 pub fn is_unedited(text: &str) -> bool {
     TEMPLATES.iter().any(|(_, template)| {

@@ -23,7 +23,8 @@ pub fn read<T: DeserializeOwned>(bytes: &[u8], file: &Path) -> Result<T, Problem
     toml::from_str(text).map_err(|error| problem_of(&error, text, file))
 }
 
-/// Parses one of the inner `tables` of a text, without its key `type`. serde's own tagged enums lose the position of an error.
+/// Parses one of the inner `tables` of a text, without its key `type`. serde's own tagged enums lose the position of an
+/// error.
 pub(super) fn read_variant<T: DeserializeOwned>(
     bytes: &[u8],
     file: &Path,

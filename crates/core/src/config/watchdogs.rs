@@ -1,5 +1,5 @@
-//! `startTimeout`, `idleTimeout` and `toolTimeout`: how long an agent may be silent, and a tool may run. As written in one
-//! file, and resolved.
+//! `startTimeout`, `idleTimeout` and `toolTimeout`: how long an agent may be silent, and a tool may run. As written in
+//! one file, and resolved.
 
 use super::interval::Interval;
 use super::limit::{MAX_TIME, Notices, Sourced};

@@ -35,7 +35,8 @@ impl AgentId {
         if is_plain(text) { Ok(Self(text.to_owned())) } else { Err(IdError(text.to_owned())) }
     }
 
-    /// Makes an id for people: `names` in plain characters, cut if it would be too long, and `tail`, which makes it unique.
+    /// Makes an id for people: `names` in plain characters, cut if it would be too long, and `tail`, which makes it
+    /// unique.
     #[must_use]
     pub fn readable(names: &[&str], tail: &str) -> Self {
         let tail = readable(tail);

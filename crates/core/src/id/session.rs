@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The backend's id of a session, which is a conversation with an agent. Not the id of a capture session, which is derun's.
+/// The backend's id of a session, which is a conversation with an agent. Not the id of a capture session, which is
+/// derun's.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SessionId(String);
@@ -21,7 +22,8 @@ impl SessionId {
         &self.0
     }
 
-    /// Whether it can be an argument, which it becomes when the session is resumed: then it must not be an option or a path.
+    /// Whether it can be an argument, which it becomes when the session is resumed: then it must not be an option or a
+    /// path.
     #[must_use]
     pub fn is_argument(&self) -> bool {
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';

@@ -1,5 +1,5 @@
-//! Builds the deny list that agents of Claude Code get as `--disallowedTools` (spec 0, Permissions). For other backends,
-//! the hook applies it.
+//! Builds the deny list that agents of Claude Code get as `--disallowedTools` (spec 0, Permissions). For other
+//! backends, the hook applies it.
 //!
 //! A thin first layer: Claude Code matches it against the spelling of a command, not its meaning.
 

@@ -1,4 +1,5 @@
-//! What a manager, an agent that directs others, may do: run commands that match its patterns, and use murmur's own tools.
+//! What a manager, an agent that directs others, may do: run commands that match its patterns, and use murmur's own
+//! tools.
 
 use super::rules::{Reading, Rules, ShellLine, Wildcard, WriteScope};
 use shell_guard::call::Call;
@@ -19,8 +20,8 @@ pub fn allow_settings(patterns: &[&str]) -> Vec<String> {
     patterns.iter().map(|pattern| format!("Bash({pattern})")).collect()
 }
 
-/// Whether the manager may make the call: any tool of the MCP server `murmur`, or a shell command in which every command,
-/// including those that it runs in turn, matches a pattern and writes no file.
+/// Whether the manager may make the call: any tool of the MCP server `murmur`, or a shell command in which every
+/// command, including those that it runs in turn, matches a pattern and writes no file.
 #[must_use]
 pub fn is_allowed(patterns: &[&str], call: &Call, reading: Reading<'_>) -> bool {
     let Some(raw) = call.command() else { return call.tool.starts_with("mcp__murmur__") };

@@ -10,8 +10,8 @@ use shell_guard::guard::{Finding, inspect_request, pattern_names_entry};
 /// The tool for asking a person.
 pub const ASK: &str = "AskUserQuestion";
 
-/// The tools for entering and leaving plan mode. In a beat, Claude Code since 2.1.300 has no way to leave it, and fails every
-/// command until then.
+/// The tools for entering and leaving plan mode. In a beat, Claude Code since 2.1.300 has no way to leave it, and fails
+/// every command until then.
 pub const PLAN: [&str; 2] = ["EnterPlanMode", "ExitPlanMode"];
 
 /// The next step for a call.
@@ -28,8 +28,8 @@ pub enum NextStep {
     Question,
 }
 
-/// Returns the next step for a call of an agent with `policy`. `files` are the rules in their order; if one is not readable,
-/// callers deny the call themselves. Calls `guard` only if it is on, and sets `reading.doubted`.
+/// Returns the next step for a call of an agent with `policy`. `files` are the rules in their order; if one is not
+/// readable, callers deny the call themselves. Calls `guard` only if it is on, and sets `reading.doubted`.
 #[must_use]
 pub fn decide(
     call: &Call,
@@ -58,7 +58,8 @@ pub fn decide(
     }
 }
 
-/// A call that changes what controls the next run: allowed only by a rule that names it, for shell only by its exact text.
+/// A call that changes what controls the next run: allowed only by a rule that names it, for shell only by its exact
+/// text.
 fn controlled(
     call: &Call,
     policy: &Policy,

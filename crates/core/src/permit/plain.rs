@@ -2,7 +2,8 @@
 
 use sys::text::is_hidden;
 
-/// Removes escape sequences and [hidden characters](is_hidden) except line breaks and tabs. The contents of titles and other commands with text stay, so that people see all of the text.
+/// Removes escape sequences and [hidden characters](is_hidden) except line breaks and tabs. The contents of titles and
+/// other commands with text stay, so that people see all of the text.
 #[must_use]
 pub fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());

@@ -59,8 +59,8 @@ const WORK: u32 = 20;
 const MARGIN: u32 = 10;
 
 impl Policy {
-    /// Resolves the settings and their sources: the role's defaults, overridden by config.toml, then by config.json. The
-    /// frontmatter, which the agent can edit, can only make them stricter.
+    /// Resolves the settings and their sources: the role's defaults, overridden by config.toml, then by config.json.
+    /// The frontmatter, which the agent can edit, can only make them stricter.
     #[must_use]
     pub fn settled(
         role: Role,
@@ -145,7 +145,8 @@ impl Policy {
         if may_wait { self.approval_wait.unwrap_or(DEFAULT_WAIT).saturating_add(WORK) } else { WORK }
     }
 
-    /// How long Claude Code waits for a hook, in seconds: longer than the hook's deadline, so that the hook can give a reason.
+    /// How long Claude Code waits for a hook, in seconds: longer than the hook's deadline, so that the hook can give a
+    /// reason.
     #[must_use]
     pub fn timeout(&self) -> u32 {
         self.deadline().saturating_add(MARGIN)

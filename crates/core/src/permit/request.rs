@@ -139,8 +139,8 @@ pub struct Request {
     /// The beat, if the agent runs one: only beats can end and be resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beat: Option<BeatOf>,
-    /// Whether the backend asks about a call that its hook has already decided on, as Claude Code does in plan mode. Whoever
-    /// allowed the call is not asked again.
+    /// Whether the backend asks about a call that its hook has already decided on, as Claude Code does in plan mode.
+    /// Whoever allowed the call is not asked again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub again: bool,
     /// When it was first asked, RFC 3339. Hooks of older versions don't set it.
@@ -164,8 +164,8 @@ pub struct BeatOf {
 const MAX_SHORT_INPUT: usize = 8_000;
 
 impl Request {
-    /// Replaces a long input with the beginning of its JSON, as a string. Tool inputs are objects, so a string is always a
-    /// shortened one.
+    /// Replaces a long input with the beginning of its JSON, as a string. Tool inputs are objects, so a string is
+    /// always a shortened one.
     pub fn shorten_input(&mut self) {
         let text = self.input.to_string();
         if let Some((end, _)) = text.char_indices().nth(MAX_SHORT_INPUT) {
@@ -199,7 +199,8 @@ impl Request {
         Some(asked.checked_add(wait).unwrap_or(Timestamp::MAX))
     }
 
-    /// Whether `other` is about the same call. If the inputs are equal, too, an answer to one is an answer to the other.
+    /// Whether `other` is about the same call. If the inputs are equal, too, an answer to one is an answer to the
+    /// other.
     #[must_use]
     pub fn is_same_call(&self, other: &Self) -> bool {
         let key = |request: &Self| {
@@ -221,12 +222,12 @@ impl Request {
         self.again && !self.agent.is_empty() && is_same && (has_same_id || may_be_same)
     }
 
-    /// The request's id: always the same for the same call, also after a restart or a reboot. `salt` yields another id if two
-    /// calls happen to share one.
+    /// The request's id: always the same for the same call, also after a restart or a reboot. `salt` yields another id
+    /// if two calls happen to share one.
     #[must_use]
     pub fn id(&self, salt: u32) -> RequestId {
-        // FNV-1a, 64 bits: short and stable across versions. It needn't be hard to invert, since the call itself is compared
-        // before an answer is given.
+        // FNV-1a, 64 bits: short and stable across versions. It needn't be hard to invert, since the call itself is
+        // compared before an answer is given.
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         let mut add = |bytes: &[u8]| {
             for byte in bytes.iter().chain(&[0xff]) {

@@ -1,5 +1,5 @@
-//! permissions.toml: a user's own rules on what an agent may do. Parses rules, and finds the rule that decides on a call.
-//! docs/reference/permissions.md is the user's view of it.
+//! permissions.toml: a user's own rules on what an agent may do. Parses rules, and finds the rule that decides on a
+//! call. docs/reference/permissions.md is the user's view of it.
 
 mod call_paths;
 mod decide;

@@ -1,7 +1,7 @@
 //! When a heartbeat with `jitter`, `activeHours`, `except`, `catchUp` or `startDeadline` runs. Pure.
 //!
-//! [`planned`] is when it runs next, from the anchor alone. [`judge`] decides what to do with a run whose time has come: the
-//! daemon may see it late. A heartbeat without these keys runs as [`next_run`] says.
+//! [`planned`] is when it runs next, from the anchor alone. [`judge`] decides what to do with a run whose time has
+//! come: the daemon may see it late. A heartbeat without these keys runs as [`next_run`] says.
 
 use super::{NEVER_RAN, next_run};
 use crate::config::heartbeat::HeartbeatId;
@@ -32,9 +32,9 @@ pub enum StartDecision {
     Skip(Timestamp),
 }
 
-/// A heartbeat's delay: less than `jitter`, and always the same for an id. It applies to all times of a cron expression. An
-/// interval isn't lengthened: the delay only applies to runs that many heartbeats would start at the same time, which are first
-/// runs, missed ones, and those at the start of active hours.
+/// A heartbeat's delay: less than `jitter`, and always the same for an id. It applies to all times of a cron
+/// expression. An interval isn't lengthened: the delay only applies to runs that many heartbeats would start at the
+/// same time, which are first runs, missed ones, and those at the start of active hours.
 #[must_use]
 pub fn offset(jitter: Interval, id: &HeartbeatId) -> SignedDuration {
     // FNV-1a, with the mixer of SplitMix64. It must never change: every heartbeat would run at another time.
@@ -50,8 +50,8 @@ pub fn offset(jitter: Interval, id: &HeartbeatId) -> SignedDuration {
     SignedDuration::from_millis(i64::try_from(offset).unwrap_or_default())
 }
 
-/// Returns the next run after the anchor, like [`next_run`]. An interval that ends outside active hours waits for them; a time
-/// of a cron expression outside them is left out.
+/// Returns the next run after the anchor, like [`next_run`]. An interval that ends outside active hours waits for them;
+/// a time of a cron expression outside them is left out.
 #[must_use]
 pub fn planned(
     schedule: &Schedule,
@@ -126,8 +126,8 @@ pub fn opens(options: &ScheduleOptions, id: &HeartbeatId, at: Timestamp) -> Opti
     opening(options, offset_of(options, id), at)
 }
 
-/// Whether a cron expression has had a time at most `most` ago: of several that were missed, the last one counts. An interval
-/// counts from the last run, so it has missed only one.
+/// Whether a cron expression has had a time at most `most` ago: of several that were missed, the last one counts. An
+/// interval counts from the last run, so it has missed only one.
 fn is_due_since(
     schedule: &Schedule,
     options: &ScheduleOptions,
@@ -158,7 +158,8 @@ fn offset_of(options: &ScheduleOptions, id: &HeartbeatId) -> SignedDuration {
     options.jitter.map_or(SignedDuration::ZERO, |jitter| offset(jitter.value, id))
 }
 
-/// The first moment at or after `at` at which the heartbeat may start. Not all start at the first moment of active hours.
+/// The first moment at or after `at` at which the heartbeat may start. Not all start at the first moment of active
+/// hours.
 fn opening(options: &ScheduleOptions, offset: SignedDuration, at: Timestamp) -> Option<Timestamp> {
     let opens = options.from(at)?;
     if opens == at {

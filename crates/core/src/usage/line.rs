@@ -104,8 +104,8 @@ fn lacks_cost(cost: Option<Money>, is_unknown: bool, has_run: bool, backend: Opt
     cost.is_none() && (is_unknown || has_run && backend.is_none_or(|name| reports_cost(&name)))
 }
 
-/// The time `text`, if it has the form that murmur writes: `2026-02-03T10:00:00Z` or `2026-02-03T10:00:00.123Z`. Parsing any
-/// form takes several times as long.
+/// The time `text`, if it has the form that murmur writes: `2026-02-03T10:00:00Z` or `2026-02-03T10:00:00.123Z`.
+/// Parsing any form takes several times as long.
 fn as_written(text: &str) -> Option<Timestamp> {
     let bytes = text.as_bytes();
     let number = |at: usize, digits: usize| {

@@ -23,8 +23,8 @@ pub enum Input<'a, F> {
 /// Fills an empty buffer with a whole file; returns whether it counts.
 pub type ReadWhole<'a> = Box<dyn FnOnce(&mut Vec<u8>) -> bool + Send + 'a>;
 
-/// Reads the lines of `files`, in any order, and returns one sum for each thread. `add` counts a beat into a sum. The last line of
-/// a file is left out if it has no newline: it is still being written.
+/// Reads the lines of `files`, in any order, and returns one sum for each thread. `add` counts a beat into a sum. The
+/// last line of a file is left out if it has no newline: it is still being written.
 pub fn scan<'a, F: Read + Send, S: Send>(
     files: impl Iterator<Item = Input<'a, F>> + Send,
     new: impl Fn() -> S + Sync,

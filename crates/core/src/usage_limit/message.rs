@@ -1,7 +1,7 @@
 //! Usage limits in the error messages of Claude Code, for runs that report them only there. Pure.
 //!
-//! The wording is that of 2.1.110 to 2.1.332: `You've hit your 5-hour limit · resets Jan 1, 2030, 12am (UTC)`. On the day
-//! itself, there is only the time.
+//! The wording is that of 2.1.110 to 2.1.332: `You've hit your 5-hour limit · resets Jan 1, 2030, 12am (UTC)`. On the
+//! day itself, there is only the time.
 
 use jiff::civil::{Date, Time};
 use jiff::{SignedDuration, Timestamp, Zoned};
@@ -22,8 +22,8 @@ pub fn is_other_limit(text: &str) -> bool {
 }
 
 impl LimitMessage {
-    /// Reads the `text` of an error; `None` if it is about something else. A time without a date is the next one after `now`, or
-    /// the minute that `now` is in.
+    /// Reads the `text` of an error; `None` if it is about something else. A time without a date is the next one after
+    /// `now`, or the minute that `now` is in.
     #[must_use]
     pub fn parse(text: &str, now: Timestamp) -> Option<Self> {
         let rest = text.trim().strip_prefix("You've hit your ")?;

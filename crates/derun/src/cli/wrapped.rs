@@ -1,7 +1,7 @@
 //! Text for people on a terminal: long lines are broken between words.
 //!
-//! Lines that are indented by four spaces or more are quoted, such as the command of a request. They stay as they are, so
-//! that no break looks like a part of them. A word that is longer than a row stays whole as well.
+//! Lines that are indented by four spaces or more are quoted, such as the command of a request. They stay as they are,
+//! so that no break looks like a part of them. A word that is longer than a row stays whole as well.
 
 use std::io::{self, Write};
 use unicode_width::UnicodeWidthChar;

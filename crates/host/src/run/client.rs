@@ -20,8 +20,8 @@ use tokio::sync::mpsc;
 /// How many events may be queued; terminals with more wait.
 const EVENTS: usize = 8;
 
-/// How much of a text is shown, in bytes: at first, and once [`SHOWN_IN_ALL`] have been shown. A capture's limit doesn't count
-/// these texts.
+/// How much of a text is shown, in bytes: at first, and once [`SHOWN_IN_ALL`] have been shown. A capture's limit
+/// doesn't count these texts.
 const SHOWN: usize = 4 << 10;
 const SHOWN_IN_ALL: usize = 16 << 20;
 const SHOWN_AFTER: usize = 256;

@@ -14,8 +14,8 @@ use tokio::time::Instant;
 
 /// How an agent's process ended, from its `exit`, why murmur ended it, and whether that took a signal.
 ///
-/// An agent whose stdin was closed after its answer still ends by itself. If it fails then, it may already have failed when the
-/// answer was read; the outcome must not depend on which the host noticed first.
+/// An agent whose stdin was closed after its answer still ends by itself. If it fails then, it may already have failed
+/// when the answer was read; the outcome must not depend on which the host noticed first.
 pub(super) fn ending(stopped: Option<RunEnd>, is_signaled: bool, exit: Exit) -> RunEnd {
     match (stopped, exit) {
         (Some(RunEnd::Answered), Exit::Code(0)) => RunEnd::Answered,

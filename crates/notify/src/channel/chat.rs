@@ -41,7 +41,8 @@ pub(super) fn discord(message: &Message) -> Value {
     json!({ "content": content, "allowed_mentions": { "parse": [] } })
 }
 
-/// Teams: an adaptive card, as its workflows take it. Unlike a text block, a rich one knows no Markdown; each line is one.
+/// Teams: an adaptive card, as its workflows take it. Unlike a text block, a rich one knows no Markdown; each line is
+/// one.
 pub(super) fn teams(message: &Message) -> Value {
     let block = |text: &str, weight: &str, spacing: &str| {
         let run = json!({ "type": "TextRun", "text": text, "weight": weight });

@@ -1,7 +1,7 @@
 //! Changes to murmur itself, or to what controls an agent's next run: settings, hooks, startup files, units, crontabs.
 //!
-//! Changes to what belongs to murmur ([`ProtectedPaths`]) are always refused; a rule can allow the files in [`TABLE`] by name.
-//! HEARTBEAT.md is in neither: an agent may edit its own, and its frontmatter can only make limits stricter.
+//! Changes to what belongs to murmur ([`ProtectedPaths`]) are always refused; a rule can allow the files in [`TABLE`]
+//! by name. HEARTBEAT.md is in neither: an agent may edit its own, and its frontmatter can only make limits stricter.
 
 mod files;
 

@@ -1,4 +1,5 @@
-//! Files that a command writes from within a script argument, such as `vim -c 'w! file'`, or by a convention of its own.
+//! Files that a command writes from within a script argument, such as `vim -c 'w! file'`, or by a convention of its
+//! own.
 
 use super::access::{Access, AccessKind, all};
 use super::invocation::Invocation;

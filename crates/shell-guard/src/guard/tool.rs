@@ -96,8 +96,8 @@ const CONTENTS: [&str; 13] = [
 /// How deeply nested an input's paths may be.
 const MAX_DEPTH: u32 = 6;
 
-/// Returns the command that the call passes to a shell: of a built-in tool, or of an MCP tool whose name suggests running
-/// one.
+/// Returns the command that the call passes to a shell: of a built-in tool, or of an MCP tool whose name suggests
+/// running one.
 pub(super) fn command(call: &Call) -> Option<&str> {
     if let Some(command) = call.command() {
         return Some(command);
@@ -121,8 +121,8 @@ pub(super) fn is_shell(call: &Call) -> bool {
 /// What a tool is called if the agent names neither it nor its kind.
 const UNKNOWN: &str = "unknown";
 
-/// Whether the request does not say what the call would run or write: its tool is not known, or a shell's or a writer's input
-/// doesn't show it. Some agents ask about calls without showing them.
+/// Whether the request does not say what the call would run or write: its tool is not known, or a shell's or a writer's
+/// input doesn't show it. Some agents ask about calls without showing them.
 pub(super) fn is_hidden(call: &Call) -> bool {
     match call.tool.as_str() {
         "Bash" => call.command().is_none(),
@@ -132,8 +132,8 @@ pub(super) fn is_hidden(call: &Call) -> bool {
     }
 }
 
-/// Why only a person may allow the call: an agent asks for more than its own sandbox allows, or passes on what a server asks its
-/// user.
+/// Why only a person may allow the call: an agent asks for more than its own sandbox allows, or passes on what a server
+/// asks its user.
 pub(super) fn for_people(call: &Call) -> Option<&'static str> {
     match (call.tool.as_str(), name(call)) {
         ("SandboxAccess", _) => Some("the agent's sandbox forbids it"),

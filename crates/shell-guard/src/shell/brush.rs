@@ -1,5 +1,5 @@
-//! Converts brush-parser's syntax tree to the one in [`super::tree`]. brush-parser's word parser isn't used: it panics on long
-//! numbers, and keeps a cache behind a lock.
+//! Converts brush-parser's syntax tree to the one in [`super::tree`]. brush-parser's word parser isn't used: it panics
+//! on long numbers, and keeps a cache behind a lock.
 
 mod rewrite;
 

@@ -1,4 +1,5 @@
-//! Bounds the work spent on one command line. Work is counted in steps rather than time, so that tests are reproducible.
+//! Bounds the work spent on one command line. Work is counted in steps rather than time, so that tests are
+//! reproducible.
 
 use crate::line::Doubt;
 

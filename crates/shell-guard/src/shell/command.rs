@@ -93,8 +93,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Walks the commands in a subscript such as `a[$(ls)]`, which run when the text is evaluated as a number or a variable's
-    /// name.
+    /// Walks the commands in a subscript such as `a[$(ls)]`, which run when the text is evaluated as a number or a
+    /// variable's name.
     pub(super) fn subscripts(&mut self, text: &str) {
         let Some((_, rest)) = text.split_once('[') else { return };
         if rest.contains("$(") || rest.contains('`') {
@@ -102,8 +102,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Walks the commands in text that a shell expands before using it. Text that can't be parsed is a doubt: it could hide a
-    /// command.
+    /// Walks the commands in text that a shell expands before using it. Text that can't be parsed is a doubt: it could
+    /// hide a command.
     pub(super) fn walk_expansions(&mut self, text: &str) {
         let text = format!(": <<MURMUR_TEXT\n{text}\nMURMUR_TEXT\n");
         self.in_subshell(|this| this.source(&text, &Stream::External));

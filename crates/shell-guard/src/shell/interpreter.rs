@@ -1,5 +1,5 @@
-//! Programs that run code: shells and other interpreters. For other languages, only the commands and file accesses in the
-//! code matter.
+//! Programs that run code: shells and other interpreters. For other languages, only the commands and file accesses in
+//! the code matter.
 
 mod code;
 mod powershell;

@@ -1,10 +1,10 @@
 //! Finds the commands and file accesses in code of other languages.
 //!
-//! This isn't a parser. It looks for calls by name and follows string literals, including strings that are concatenated or
-//! kept in variables. Code with neither passes.
+//! This isn't a parser. It looks for calls by name and follows string literals, including strings that are concatenated
+//! or kept in variables. Code with neither passes.
 //!
-//! Each line-based language has its own file with a function `effects`. The others share the tokens of `lex`, the loop in
-//! `reader`, and the calls, values and paths; what only one of them has is in its file.
+//! Each line-based language has its own file with a function `effects`. The others share the tokens of `lex`, the loop
+//! in `reader`, and the calls, values and paths; what only one of them has is in its file.
 
 mod awk;
 mod call;

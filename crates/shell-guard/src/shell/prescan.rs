@@ -1,5 +1,5 @@
-//! Counts the tokens and the nesting depth of a command line before it is parsed, in one pass without recursion. The parser
-//! recurses and sometimes backtracks, so input that is too expensive must not reach it.
+//! Counts the tokens and the nesting depth of a command line before it is parsed, in one pass without recursion. The
+//! parser recurses and sometimes backtracks, so input that is too expensive must not reach it.
 
 use super::byte_set::ByteSet;
 use super::heredoc;

@@ -1,5 +1,5 @@
-//! Walks a command line without running it. Each command that would run is shown to a [`Visitor`] with its words expanded as
-//! far as possible, including commands that another command would run.
+//! Walks a command line without running it. Each command that would run is shown to a [`Visitor`] with its words
+//! expanded as far as possible, including commands that another command would run.
 
 mod control_flow;
 
@@ -170,7 +170,8 @@ impl<'a> Walk<'a> {
         self.speculative -= 1;
     }
 
-    /// Walks `commands`, any of which may be the one that runs. Each is walked only once, however deeply these calls nest.
+    /// Walks `commands`, any of which may be the one that runs. Each is walked only once, however deeply these calls
+    /// nest.
     pub(super) fn run_any_of(&mut self, commands: impl Iterator<Item = Vec<Field>>, input: &Stream) {
         let is_outermost = self.tried.is_none();
         for words in commands {

@@ -1,4 +1,5 @@
-//! Programs that run another command, and where that command is among their arguments. To add one, add a row to the table.
+//! Programs that run another command, and where that command is among their arguments. To add one, add a row to the
+//! table.
 
 mod custom;
 mod table;

@@ -20,8 +20,8 @@ pub fn append(path: &Path, entry: &JournalEntry) -> io::Result<()> {
 
 /// Appends `line`, which ends in a newline, to the journal at `path`, and creates the file if needed.
 ///
-/// Repairs a torn last line first, and rotates a large journal. If the line doesn't fit on the disk, the journal stays as
-/// it was.
+/// Repairs a torn last line first, and rotates a large journal. If the line doesn't fit on the disk, the journal stays
+/// as it was.
 pub fn append_line(path: &Path, line: &str) -> io::Result<()> {
     append_line_within(path, line, rotate::LIMIT)
 }

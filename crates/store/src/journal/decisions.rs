@@ -18,7 +18,8 @@ use sys::{clock, socket};
 /// Maximum length of a call's input in a line, in characters.
 const INPUT: usize = 4000;
 
-/// The reason for a denial when nobody decided before the agent ended or was interrupted, which its hook can't tell apart.
+/// The reason for a denial when nobody decided before the agent ended or was interrupted, which its hook can't tell
+/// apart.
 pub const WITHDRAWN: &str = "the agent ended or was interrupted before anybody answered";
 
 /// A request that waited for a person when its agent ended.

@@ -1,4 +1,5 @@
-//! How murmur ended a beat early, as the keys of a journal line: `timedOut`, `outOfTurns`, `stopped`, `replaced` and `watchdog`.
+//! How murmur ended a beat early, as the keys of a journal line: `timedOut`, `outOfTurns`, `stopped`, `replaced` and
+//! `watchdog`.
 
 use murmur_core::config::watchdogs::Watchdog;
 use murmur_core::outcome::EarlyEnd;

@@ -68,7 +68,8 @@ impl LineKind {
     }
 }
 
-/// A beat, an agent that is stuck, or a heartbeat that keeps failing. Times are RFC 3339 in UTC, durations whole milliseconds.
+/// A beat, an agent that is stuck, or a heartbeat that keeps failing. Times are RFC 3339 in UTC, durations whole
+/// milliseconds.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JournalEntry {
@@ -80,8 +81,8 @@ pub struct JournalEntry {
     pub outcome: OutcomeKind,
     /// Wall-clock time of the agent, or of the attempt to start it; for a stuck agent, how long it had been quiet.
     pub duration_ms: u64,
-    /// With `attention`, the first 200 characters of the agent's answer; with `limited` and `skipped`, why; for a stuck agent,
-    /// what it was doing.
+    /// With `attention`, the first 200 characters of the agent's answer; with `limited` and `skipped`, why; for a stuck
+    /// agent, what it was doing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// What went wrong, with `error`.

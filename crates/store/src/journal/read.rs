@@ -216,8 +216,8 @@ impl Filter {
             && self.text.as_ref().is_none_or(|text| entry.text().is_some_and(|found| text.is_match(&found)))
     }
 
-    /// A string that every selected line contains and most others don't, to skip lines without parsing them. Only murmur
-    /// writes the journal, so the exact spelling is known.
+    /// A string that every selected line contains and most others don't, to skip lines without parsing them. Only
+    /// murmur writes the journal, so the exact spelling is known.
     fn needle(&self) -> Option<String> {
         let whole = match (&self.workspace, self.outcome) {
             (Some(workspace), _) => serde_json::to_string(workspace).ok()?,
@@ -320,8 +320,8 @@ pub fn newest(path: &Path, end: Option<Position>, filter: &Filter, most: usize) 
     Ok(Selected { found, skipped: entries.into_skipped() })
 }
 
-/// Opens the file at `path` before `end` and its parts, oldest first, to read all lines that ended at `since` or later and
-/// some older ones. A part that is not readable is left out, and passed to `skip`. A missing file has no lines.
+/// Opens the file at `path` before `end` and its parts, oldest first, to read all lines that ended at `since` or later
+/// and some older ones. A part that is not readable is left out, and passed to `skip`. A missing file has no lines.
 pub fn readers<'a>(
     path: &Path,
     end: Option<Position>,

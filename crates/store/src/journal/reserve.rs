@@ -67,8 +67,8 @@ impl Reserve {
         }
     }
 
-    /// Stores `entry` without its turns and without allocating disk space. Calls `then` before any other process can move
-    /// the line to the journal.
+    /// Stores `entry` without its turns and without allocating disk space. Calls `then` before any other process can
+    /// move the line to the journal.
     pub fn keep(&self, entry: &JournalEntry, then: impl FnOnce()) -> io::Result<()> {
         let file = self.open()?.ok_or(io::ErrorKind::NotFound)?;
         file.lock()?;

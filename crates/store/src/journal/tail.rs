@@ -1,8 +1,8 @@
 //! Follows the journal as it grows: returns every complete line once, in order.
 //!
-//! After a rotation, the rest of the file is read, and what was rotated since, before the new file. The user may move the
-//! journal away, truncate it, or have a program rewrite it: in a new file
-//! that is a copy of the old one, reading continues at the same place. Callers decide when to read.
+//! After a rotation, the rest of the file is read, and what was rotated since, before the new file. The user may move
+//! the journal away, truncate it, or have a program rewrite it: in a new file that is a copy of the old one, reading
+//! continues at the same place. Callers decide when to read.
 //!
 //! Not `sys::lines::LineBuffer`: this only finds where lines are in the file, so that they can have any length.
 
@@ -28,8 +28,8 @@ const SAME: u64 = 1 << 10;
 pub struct Tail {
     path: PathBuf,
     open: Option<Open>,
-    /// The number, as a part of the journal, of the last file that was opened, or of the part before it if there was none;
-    /// `None` before the first read.
+    /// The number, as a part of the journal, of the last file that was opened, or of the part before it if there was
+    /// none; `None` before the first read.
     number: Option<u64>,
 }
 
@@ -69,7 +69,8 @@ impl Tail {
         Self { path, open: None, number: None }
     }
 
-    /// Reads what is appended after the last complete line that the journal at `path` has now. A missing journal is empty.
+    /// Reads what is appended after the last complete line that the journal at `path` has now. A missing journal is
+    /// empty.
     pub fn from_end(path: PathBuf) -> io::Result<Self> {
         let history = History::open(&path).map_err(|error| unreadable(&path, error))?;
         let number = if history.live.is_some() { history.number() } else { history.number() - 1 };
@@ -81,8 +82,8 @@ impl Tail {
         Ok(Self { path, open, number: Some(number) })
     }
 
-    /// Reads what follows `position` in the file that was part `number` of the journal, also if it was rotated since. If it was
-    /// replaced by another file, only what is appended from now on.
+    /// Reads what follows `position` in the file that was part `number` of the journal, also if it was rotated since.
+    /// If it was replaced by another file, only what is appended from now on.
     pub fn after(path: PathBuf, number: u64, position: Position) -> io::Result<Self> {
         let history = History::open(&path).map_err(|error| unreadable(&path, error))?;
         if number >= history.number() {
@@ -266,8 +267,8 @@ impl TailLine<'_> {
         Ok(bytes)
     }
 
-    /// Its entry, or `None` if it is not a journal line. Turns, of which there may be very many, are skipped and never in
-    /// memory.
+    /// Its entry, or `None` if it is not a journal line. Turns, of which there may be very many, are skipped and never
+    /// in memory.
     #[must_use]
     pub fn entry(&self) -> Option<JournalEntry> {
         serde_json::from_reader(BufReader::new(self.reader())).ok()

@@ -116,8 +116,8 @@ impl Record {
         self.0.sync()
     }
 
-    /// Appends `entry` to the journal and removes the record. If the journal is not writable, keeps the line without its
-    /// turns in the reserve or else in the record, from where [`recover`] moves it to the journal.
+    /// Appends `entry` to the journal and removes the record. If the journal is not writable, keeps the line without
+    /// its turns in the reserve or else in the record, from where [`recover`] moves it to the journal.
     ///
     /// # Errors
     /// Why the journal could not be written, and where the line is.
@@ -170,8 +170,8 @@ pub enum LineKept {
     Nowhere,
 }
 
-/// Records that a beat is about to begin, before it has a process. The process takes the record over; if it doesn't, the
-/// next daemon withdraws the beat and starts the heartbeat again.
+/// Records that a beat is about to begin, before it has a process. The process takes the record over; if it doesn't,
+/// the next daemon withdraws the beat and starts the heartbeat again.
 pub fn announce(dir: &DataDir, begun: &BeatRecord) -> io::Result<()> {
     let text = serde_json::to_vec(begun)?;
     // Needn't survive a power failure: the beat has not begun then.
@@ -285,8 +285,8 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Appends the line of `entry` to the journal of `dir` unless it is already `known` there. Returns whether the journal
-    /// has it now; if not, keeps the reason, which may be that the journal can't be read.
+    /// Appends the line of `entry` to the journal of `dir` unless it is already `known` there. Returns whether the
+    /// journal has it now; if not, keeps the reason, which may be that the journal can't be read.
     pub(super) fn write(&mut self, dir: &DataDir, entry: &JournalEntry, known: io::Result<bool>) -> bool {
         let written =
             known.and_then(|known| if known { Ok(()) } else { append::append(&dir.journal(), entry) });

@@ -1,7 +1,7 @@
 //! `unknown.json`: what agents wrote in the last week that murmur doesn't know, for `murmur doctor`.
 //!
-//! It exists only once something unknown was seen. Input: the counts of a run. Output: counts by day, program, version and
-//! name.
+//! It exists only once something unknown was seen. Input: the counts of a run. Output: counts by day, program, version
+//! and name.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;

@@ -1,7 +1,7 @@
 //! An agent's last actions, `agents/<agent>/activity.jsonl`: one pulse per line, newest last.
 //!
-//! Lines are appended in one write, and the file is occasionally cut to its last lines. Writers take its lock if they get
-//! it soon, so that lines of concurrent hooks are in order and none is cut while being written.
+//! Lines are appended in one write, and the file is occasionally cut to its last lines. Writers take its lock if they
+//! get it soon, so that lines of concurrent hooks are in order and none is cut while being written.
 
 use super::Pulse;
 use murmur_core::id::SessionId;
@@ -49,7 +49,8 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// Opens or creates the file of `agent`, and locks it if that takes at most 50 ms. It can be written without the lock.
+    /// Opens or creates the file of `agent`, and locks it if that takes at most 50 ms. It can be written without the
+    /// lock.
     pub fn open(dir: &DataDir, agent: &str) -> io::Result<Self> {
         let folder = dir.agent(agent);
         let path = folder.join("activity.jsonl");
@@ -99,8 +100,8 @@ impl Activity {
         Ok(())
     }
 
-    /// The file's length, and whether its last line is torn, as after a full disk: the next one must be kept apart. A line that
-    /// another is writing isn't torn, although its beginning may be visible already.
+    /// The file's length, and whether its last line is torn, as after a full disk: the next one must be kept apart. A
+    /// line that another is writing isn't torn, although its beginning may be visible already.
     fn end(&self) -> io::Result<(u64, bool)> {
         let mut size = self.file.metadata()?.len();
         for _ in 0..TRIES {
@@ -121,8 +122,8 @@ impl Activity {
         Ok((size, true))
     }
 
-    /// Cuts the file to its last [`KEPT`] lines if it could exceed [`MOST`] before the next check. A file that is too large to be
-    /// ours is cut to the complete lines that were read.
+    /// Cuts the file to its last [`KEPT`] lines if it could exceed [`MOST`] before the next check. A file that is too
+    /// large to be ours is cut to the complete lines that were read.
     pub fn cut_if_long(&mut self) -> io::Result<()> {
         let Some(size) = self.is_long.take() else { return Ok(()) };
         let looked_at = size.min(LOOKED_AT);
@@ -142,7 +143,8 @@ impl Activity {
     }
 }
 
-/// Replaces `path`, whatever it is, with a file of `bytes`, mode 0600. Without fsync: it is worthless after a system crash.
+/// Replaces `path`, whatever it is, with a file of `bytes`, mode 0600. Without fsync: it is worthless after a system
+/// crash.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;

@@ -16,8 +16,8 @@ const NAME: usize = 200;
 /// How many digits of a commit are shown.
 const COMMIT: usize = 12;
 
-/// The branch of the repository, worktree or submodule that `folder` is in; `detached at <commit>` without a branch, and
-/// [`UNKNOWN`] without a readable repository.
+/// The branch of the repository, worktree or submodule that `folder` is in; `detached at <commit>` without a branch,
+/// and [`UNKNOWN`] without a readable repository.
 #[must_use]
 pub fn of(folder: &Path) -> String {
     // Ancestors are only meaningful for an absolute path without symlinks.

@@ -1,12 +1,12 @@
-//! Turns any text into one short line: without newlines, control characters and secrets. A cut line ends with `…`, and is
-//! never cut within a grapheme.
+//! Turns any text into one short line: without newlines, control characters and secrets. A cut line ends with `…`, and
+//! is never cut within a grapheme.
 
 use secrets::mask;
 use sys::text::shown;
 use unicode_width::UnicodeWidthChar;
 
-/// How many characters are at least searched for secrets before the text is cut: a secret may only be recognizable beyond the
-/// cut. For longer lines it is twice the length kept.
+/// How many characters are at least searched for secrets before the text is cut: a secret may only be recognizable
+/// beyond the cut. For longer lines it is twice the length kept.
 const LOOKED_AT: usize = 400;
 
 /// The longest prefix searched, in bytes.
@@ -25,8 +25,8 @@ pub fn line(text: &str, most: usize) -> String {
     shortened(whole(&mask(&folded)), is_whole, most)
 }
 
-/// Returns `text` as one line of at most `most` characters that shows all of it: line breaks, tabs and hidden characters
-/// are escaped, and spaces are kept.
+/// Returns `text` as one line of at most `most` characters that shows all of it: line breaks, tabs and hidden
+/// characters are escaped, and spaces are kept.
 #[must_use]
 pub fn exact(text: &str, most: usize) -> String {
     let text = text.trim_matches(is_margin);
@@ -50,7 +50,8 @@ fn beginning(text: &str, looked_at: usize) -> &str {
     end.map_or(text, |(_, (at, _))| &text[..at])
 }
 
-/// The beginning of `text`, up to the end of the word at character `looked_at`, with single spaces; and whether it is all.
+/// The beginning of `text`, up to the end of the word at character `looked_at`, with single spaces; and whether it is
+/// all.
 fn folded(text: &str, looked_at: usize) -> (String, bool) {
     let is_space = |character: char| character.is_whitespace() || character.is_control();
     let mut folded = String::new();

@@ -14,8 +14,8 @@ pub const LONGEST: usize = 4 << 10;
 /// The most characters of a Claude Code id.
 const ID: usize = 200;
 
-/// The id of the agent that runs this process: `MURMUR_AGENT_ID`, else the tmux session's name, else from the conversation
-/// `session` or that in the environment, if any.
+/// The id of the agent that runs this process: `MURMUR_AGENT_ID`, else the tmux session's name, else from the
+/// conversation `session` or that in the environment, if any.
 #[must_use]
 pub fn own(session: Option<&SessionId>) -> Option<String> {
     let readable = |name: &str| std::env::var_os(name).and_then(readable);

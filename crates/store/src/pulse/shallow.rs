@@ -1,7 +1,7 @@
 //! Reads foreign JSON one level at a time: takes a text, returns its members as raw JSON.
 //!
-//! Nothing recurses, however deep the JSON, and unused members are not parsed. A lone surrogate, which JavaScript writes
-//! after cutting a string, becomes a replacement character instead of an error.
+//! Nothing recurses, however deep the JSON, and unused members are not parsed. A lone surrogate, which JavaScript
+//! writes after cutting a string, becomes a replacement character instead of an error.
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};

@@ -1,5 +1,5 @@
-//! An agent's current task, `agents/<agent>/current-task.json` (spec 2, Task Lookup Method). A small file, as hooks read it
-//! at every call. A beat's agent has none until its task is set: until then, its host's record has the task.
+//! An agent's current task, `agents/<agent>/current-task.json` (spec 2, Task Lookup Method). A small file, as hooks
+//! read it at every call. A beat's agent has none until its task is set: until then, its host's record has the task.
 
 use super::activity::{make, replace};
 use murmur_core::id::AgentId;
@@ -34,8 +34,8 @@ struct HostRecord {
     task: String,
 }
 
-/// Sets the task of `agent` to the first line of `title`, with secrets masked and at most [`TITLE`] characters; an empty one
-/// clears it. A link in the file's place is replaced, not followed. Notifies watchers of pulses.
+/// Sets the task of `agent` to the first line of `title`, with secrets masked and at most [`TITLE`] characters; an
+/// empty one clears it. A link in the file's place is replaced, not followed. Notifies watchers of pulses.
 pub fn set(dir: &DataDir, agent: &str, title: &str) -> io::Result<()> {
     let folder = dir.agent(agent);
     let path = folder.join("current-task.json");

@@ -1,8 +1,8 @@
 //! Writes pulses: the only code that does, and the only files that a hook writes.
 //!
-//! It writes two files: the pulse, atomically by rename, and the agent's last actions. At the end of a turn or session, the
-//! pulse keeps the last call, and the last actions get the final message. Neither is synced: after a system crash both are
-//! out of date anyway.
+//! It writes two files: the pulse, atomically by rename, and the agent's last actions. At the end of a turn or session,
+//! the pulse keeps the last call, and the last actions get the final message. Neither is synced: after a system crash
+//! both are out of date anyway.
 
 use super::activity::{self, Activity};
 use super::folder;
@@ -23,8 +23,9 @@ pub struct WriteError {
     pub source: io::Error,
 }
 
-/// Writes `pulse` with the current time as its agent's newest. Concurrent writers are ordered by the lock of the agent's last
-/// actions, unless others hold it for too long. If one of the two files cannot be written, the other one still is.
+/// Writes `pulse` with the current time as its agent's newest. Concurrent writers are ordered by the lock of the
+/// agent's last actions, unless others hold it for too long. If one of the two files cannot be written, the other one
+/// still is.
 pub fn put(dir: &DataDir, mut pulse: Pulse) -> Result<(), WriteError> {
     let failed = |path: &Path| {
         let path = path.to_path_buf();
@@ -84,8 +85,8 @@ pub fn remove(dir: &DataDir, agent: &str) {
     let _not_empty = std::fs::remove_dir(folder);
 }
 
-/// Whether `pulse` reports a session as idle that has already exited according to `before`. Claude Code does not wait for the
-/// hooks of a failed turn: they may run after those of the session's end.
+/// Whether `pulse` reports a session as idle that has already exited according to `before`. Claude Code does not wait
+/// for the hooks of a failed turn: they may run after those of the session's end.
 fn is_overtaken(pulse: &Pulse, before: Option<&Pulse>) -> bool {
     pulse.state == State::Idle && before.is_some_and(|before| before.state == State::Exited)
 }

@@ -71,7 +71,8 @@ impl Hinted for WireError {
     }
 }
 
-/// The endpoint of `provider`. By convention, Anthropic's base URL has no `/v1` and OpenAI's has; both forms work for both.
+/// The endpoint of `provider`. By convention, Anthropic's base URL has no `/v1` and OpenAI's has; both forms work for
+/// both.
 pub(super) fn url(provider: Provider, base: Option<&str>) -> Result<String, WireError> {
     let default = match provider {
         Provider::Anthropic => "https://api.anthropic.com",

@@ -1,5 +1,5 @@
-//! Parses skills, commands, agents and output styles: their frontmatter, and commands that a shell runs before the model reads
-//! the text.
+//! Parses skills, commands, agents and output styles: their frontmatter, and commands that a shell runs before the
+//! model reads the text.
 
 /// The frontmatter keys that do more than inform the model.
 const KEYS: [&str; 9] = [

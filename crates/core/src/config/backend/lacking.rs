@@ -66,8 +66,8 @@ impl BothPlaces {
     }
 }
 
-/// All of `keys`, each with whether it is set and what it needs, that `backend` can't fulfill, as one problem. It is at the
-/// first of `places`; otherwise it is one of the file `heartbeat`.
+/// All of `keys`, each with whether it is set and what it needs, that `backend` can't fulfill, as one problem. It is at
+/// the first of `places`; otherwise it is one of the file `heartbeat`.
 pub(in crate::config) fn check(
     backend: &Backend,
     keys: &[(&str, bool, Capability)],

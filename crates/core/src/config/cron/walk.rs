@@ -34,7 +34,8 @@ fn in_rhythm(pattern: &Pattern, zone: &TimeZone, after: Timestamp, start: DateTi
     }
 }
 
-/// Maps each wall time to one instant. Instants never decrease with wall times, so the first one after `after` is the next.
+/// Maps each wall time to one instant. Instants never decrease with wall times, so the first one after `after` is the
+/// next.
 fn by_wall(pattern: &Pattern, zone: &TimeZone, after: Timestamp, start: DateTime) -> Option<Timestamp> {
     let mut wall = start;
     loop {

@@ -48,11 +48,11 @@ pub fn spans(source: &str, object: &Object<'_>) -> Vec<Range<usize>> {
     members.map(|member| span(source, member.key).start..span(source, member.value).end).collect()
 }
 
-/// The ranges to delete to remove those parts of an object or array, at `spans`, for which `goes` is true; `None` if no part
-/// would remain.
+/// The ranges to delete to remove those parts of an object or array, at `spans`, for which `goes` is true; `None` if no
+/// part would remain.
 ///
-/// A part is removed with the comma and whitespace before it, so that an appended part leaves no trace; the first with those
-/// after it.
+/// A part is removed with the comma and whitespace before it, so that an appended part leaves no trace; the first with
+/// those after it.
 #[must_use]
 pub fn without(spans: &[Range<usize>], goes: impl Fn(usize) -> bool) -> Option<Vec<Range<usize>>> {
     let mut deleted = Vec::new();

@@ -36,8 +36,8 @@ pub struct BeatSettings {
     pub permissions: Permissions,
     /// How many of those patterns are the user's, who come first; the others are the frontmatter's.
     pub denied_by_user: usize,
-    /// Whether the guard checks its agent's calls; off if config.json sets `permissions: "skip"`. Frontmatter, which the
-    /// agent can edit, can't change it.
+    /// Whether the guard checks its agent's calls; off if config.json sets `permissions: "skip"`. Frontmatter, which
+    /// the agent can edit, can't change it.
     pub guard: bool,
     /// Who decides on its agent's calls, from config.json.
     pub asking: ApprovalSettings,

@@ -176,8 +176,8 @@ impl Cache {
         config.bytes = hash_of(Some(after));
     }
 
-    /// Resolves again only the workspaces in `folders`, whose HEARTBEAT.md files changed. Returns `None` if that isn't enough: call
-    /// [`Self::load`] then.
+    /// Resolves again only the workspaces in `folders`, whose HEARTBEAT.md files changed. Returns `None` if that isn't
+    /// enough: call [`Self::load`] then.
     pub fn load_again<'a>(
         &mut self,
         folders: impl Iterator<Item = &'a Path>,

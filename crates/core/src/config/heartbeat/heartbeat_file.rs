@@ -84,8 +84,8 @@ impl Content {
     /// The prompt: the file without the frontmatter.
     ///
     /// # Errors
-    /// The file is missing, outside its workspace, not a regular file, larger than [`MAX_BYTES`], not readable, not UTF-8,
-    /// or empty.
+    /// The file is missing, outside its workspace, not a regular file, larger than [`MAX_BYTES`], not readable, not
+    /// UTF-8, or empty.
     pub fn body(&self) -> Result<&str, Problem> {
         let bytes = self.bytes.as_ref().map_err(Clone::clone)?;
         let body = frontmatter::body(bytes).map_err(|error| wrong(&self.path, &error))?;

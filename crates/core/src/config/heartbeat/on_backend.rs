@@ -1,5 +1,5 @@
-//! What keeps a heartbeat from running on its backend, which config.toml may choose: settings that the backend lacks, or an ACP
-//! agent that nothing configures.
+//! What keeps a heartbeat from running on its backend, which config.toml may choose: settings that the backend lacks,
+//! or an ACP agent that nothing configures.
 
 use super::Heartbeat;
 use crate::config::approval::{Approval, ApprovalSettings, Checker, Questions};
@@ -48,8 +48,8 @@ impl Heartbeat {
             .collect()
     }
 
-    /// The problem that the budget of all heartbeats can't count its costs, since its agent reports none. `settings` are
-    /// config.toml's.
+    /// The problem that the budget of all heartbeats can't count its costs, since its agent reports none. `settings`
+    /// are config.toml's.
     #[must_use]
     pub fn unreported_cost(&self, settings: &Settings) -> Option<Failure> {
         let budget = self.settings.budgets.as_ref()?.total.as_ref()?;
@@ -63,7 +63,8 @@ impl Heartbeat {
         })
     }
 
-    /// Checks that `backend` can do everything that its files ask for. The error names every key that it doesn't support.
+    /// Checks that `backend` can do everything that its files ask for. The error names every key that it doesn't
+    /// support.
     pub(super) fn check_on(&self, backend: &Backend) -> Result<(), Problem> {
         check_keys(backend, &self.needs(), self.places.as_deref(), &self.file)
     }

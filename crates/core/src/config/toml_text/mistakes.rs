@@ -47,7 +47,8 @@ pub fn every<T>(
     }
 }
 
-/// The problem `wrong` with the table that begins at byte `start`: at the first key that it names, or else at the table.
+/// The problem `wrong` with the table that begins at byte `start`: at the first key that it names, or else at the
+/// table.
 pub(in crate::config) fn problem_in(text: &[u8], file: &Path, start: usize, wrong: Failure) -> Problem {
     let source = text_of(text, file).unwrap_or_default();
     let said = wrong.to_string();
@@ -144,8 +145,8 @@ struct LeftOut {
     key: Option<String>,
 }
 
-/// Blanks the entry at byte `start`, for a header also its table, so that everything else stays where it is. `None` if there is
-/// no entry.
+/// Blanks the entry at byte `start`, for a header also its table, so that everything else stays where it is. `None` if
+/// there is no entry.
 fn leave_out(text: &mut String, start: usize) -> Option<LeftOut> {
     let entries = entries(text);
     let index = entries.iter().position(|entry| entry.range.contains(&start))?;

@@ -1,4 +1,5 @@
-//! A value of the wrong type: which key has it, and what is accepted there. The value itself is not shown: it may be a secret.
+//! A value of the wrong type: which key has it, and what is accepted there. The value itself is not shown: it may be a
+//! secret.
 
 use super::mistakes::entries;
 use crate::config::active_hours::ActiveHours;
@@ -8,7 +9,8 @@ use std::borrow::Cow;
 use sys::error::Failure;
 use sys::failure;
 
-/// Where the value is, and what is wrong with it; `None` if the parser's `message` about byte `start` is about something else.
+/// Where the value is, and what is wrong with it; `None` if the parser's `message` about byte `start` is about
+/// something else.
 pub(super) fn described(text: &str, start: usize, message: &str) -> Option<(usize, Failure)> {
     let says = [
         "invalid type",

@@ -106,9 +106,10 @@ pub(super) enum Form {
 }
 
 impl QuestionSet {
-    /// Parses `given`: an object with a key for each question, which is `q1` and so on, the question's header, or its text.
-    /// Each value is a label, a choice's number, a list of them if the question allows several, or other text. Text that may
-    /// have been meant as a choice is refused, unless it is given as `{"other": "text"}`: a word, numbers, or a typo in a label.
+    /// Parses `given`: an object with a key for each question, which is `q1` and so on, the question's header, or its
+    /// text. Each value is a label, a choice's number, a list of them if the question allows several, or other text.
+    /// Text that may have been meant as a choice is refused, unless it is given as `{"other": "text"}`: a word,
+    /// numbers, or a typo in a label.
     ///
     /// Fails unless every question has exactly one valid answer.
     pub fn answers(&self, given: &Value) -> Result<Answers, AnswerError> {

@@ -78,8 +78,8 @@ impl<'a> Bases<'a> {
         self.forms(text).is_some_and(|forms| forms.iter().all(inside))
     }
 
-    /// Where the stem of a pattern leads. With `widely`, for patterns that deny, from every possible origin and with links
-    /// resolved.
+    /// Where the stem of a pattern leads. With `widely`, for patterns that deny, from every possible origin and with
+    /// links resolved.
     fn stems(&self, pattern: &super::path::PathPattern, widely: bool) -> Vec<PathBuf> {
         let root = [PathBuf::from("/")];
         let (bases, more): (&[PathBuf], &[PathBuf]) = match pattern.origin {

@@ -16,7 +16,8 @@ pub struct Reading<'a> {
     pub commands: &'a dyn Fn(&str) -> Result<Vec<Command>, Doubt>,
     /// Returns the target of a symbolic link; `None` if the path is not a link or doesn't exist.
     pub links: Links<'a>,
-    /// Whether the guard could not determine the call's effects. Then only a rule with the call's exact text can allow it.
+    /// Whether the guard could not determine the call's effects. Then only a rule with the call's exact text can allow
+    /// it.
     pub doubted: bool,
 }
 
@@ -76,7 +77,8 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Whether `rule` decides, and by which of its patterns. Collects the patterns of `allow` rules so far in `allowed`.
+    /// Whether `rule` decides, and by which of its patterns. Collects the patterns of `allow` rules so far in
+    /// `allowed`.
     fn matching<'r>(
         &self,
         rule: &'r Rule,

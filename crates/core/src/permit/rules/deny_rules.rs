@@ -1,4 +1,5 @@
-//! The deny list as rules, for backends that don't have one. Its patterns are those of Claude Code's `--disallowedTools`.
+//! The deny list as rules, for backends that don't have one. Its patterns are those of Claude Code's
+//! `--disallowedTools`.
 
 use super::file::pattern;
 use super::{Action, Rule, Rules, Tool, Wildcard};
@@ -11,8 +12,8 @@ const NAME: &str = "the deny list";
 const WRITERS: [&str; 2] = ["Edit", "Write"];
 
 impl Rules {
-    /// Rules that deny what `patterns` match: `Bash(sudo *)`, or `Edit` for every call of a tool. A pattern that can't be
-    /// parsed could match every call of its tool.
+    /// Rules that deny what `patterns` match: `Bash(sudo *)`, or `Edit` for every call of a tool. A pattern that can't
+    /// be parsed could match every call of its tool.
     #[must_use]
     pub fn denying<'a>(patterns: impl IntoIterator<Item = &'a str>) -> Self {
         let rules = patterns.into_iter().flat_map(deny).collect();

@@ -45,7 +45,8 @@ impl EntryError {
     }
 }
 
-/// Returns the patterns that match exactly this call: the same shell line, files or URL. `file` is where the rule would be.
+/// Returns the patterns that match exactly this call: the same shell line, files or URL. `file` is where the rule would
+/// be.
 ///
 /// # Errors
 ///
@@ -54,8 +55,8 @@ pub fn only_this(call: &Call, file: &Path, links: Links<'_>) -> Result<Vec<Strin
     exact_patterns(call, links).ok_or_else(|| EntryError::inexact(call, file))
 }
 
-/// Appends a rule to the text of a permissions.toml. `text` itself stays unchanged. Without patterns, the rule covers every call
-/// of the tool.
+/// Appends a rule to the text of a permissions.toml. `text` itself stays unchanged. Without patterns, the rule covers
+/// every call of the tool.
 ///
 /// Fails if `text` or the result is not a valid permissions.toml.
 pub fn append_rule(

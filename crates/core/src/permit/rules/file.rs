@@ -40,8 +40,8 @@ struct Manager {
 impl Rules {
     /// Parses the bytes of a permissions.toml; `file` is its path for error messages.
     ///
-    /// Fails on unknown keys and values, and on patterns that could not match anything. On an error, callers deny every call:
-    /// the rule that could not be parsed may be the one that denies it.
+    /// Fails on unknown keys and values, and on patterns that could not match anything. On an error, callers deny every
+    /// call: the rule that could not be parsed may be the one that denies it.
     pub fn parse(bytes: &[u8], file: &Path) -> Result<Self, Problem> {
         toml_text::every(bytes, file, Self::parse_well_formed)
     }
@@ -108,7 +108,8 @@ impl Entry {
     }
 }
 
-/// Tools of Claude Code that rules are often about. A name that differs from one of them only in its case would match nothing.
+/// Tools of Claude Code that rules are often about. A name that differs from one of them only in its case would match
+/// nothing.
 const KNOWN_TOOLS: [&str; 16] = [
     "Agent",
     "AskUserQuestion",

@@ -10,8 +10,8 @@ use shell_guard::call::Call;
 /// Tools that only read files, for which a rule may cover the whole workspace.
 const READERS: [&str; 2] = ["Read", "NotebookRead"];
 
-/// The rules that cover more than exactly these files: those for a searched folder, for the folder that has all of the files,
-/// for the topmost folder that has it, and for the workspace, as far as these are inside it.
+/// The rules that cover more than exactly these files: those for a searched folder, for the folder that has all of the
+/// files, for the topmost folder that has it, and for the workspace, as far as these are inside it.
 pub(super) fn folders(call: &Call, reading: Reading<'_>) -> Vec<Proposal> {
     let paths = CallPaths::of(call, reading.links);
     let Some(forms) = paths.plain() else { return Vec::new() };

@@ -62,8 +62,8 @@ impl PathPattern {
         Ok(Self { origin, stem: stem.iter().collect(), rest, and_stem })
     }
 
-    /// Whether it matches `path`, with `stem` as the resolved stem: the path itself, or with `within` also a path in a folder
-    /// that it matches.
+    /// Whether it matches `path`, with `stem` as the resolved stem: the path itself, or with `within` also a path in a
+    /// folder that it matches.
     pub(super) fn matches(&self, path: &Path, stem: &Path, within: bool) -> bool {
         let Ok(below) = path.strip_prefix(stem) else { return false };
         let is_match = |path: &Path| {

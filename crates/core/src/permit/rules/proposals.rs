@@ -9,7 +9,8 @@ use super::call_paths::PATH_TOOLS;
 use super::entry::{append_rule, exact_patterns};
 use super::{Action, Reading, Rules, Wildcard, decide, file_proposals, web};
 
-/// Commands whose arguments a rule may leave open: they don't run programs that their arguments name as a matter of course.
+/// Commands whose arguments a rule may leave open: they don't run programs that their arguments name as a matter of
+/// course.
 const COMMANDS: &[&str] = &[
     "bun test",
     "cargo bench",

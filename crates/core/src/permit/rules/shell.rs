@@ -137,7 +137,8 @@ fn only_passes_on(text: &str) -> bool {
     }
 }
 
-/// Whether a variable of this name may influence programs. Variables of the line itself, as in loops, are in lower case.
+/// Whether a variable of this name may influence programs. Variables of the line itself, as in loops, are in lower
+/// case.
 fn can_matter(name: &str) -> bool {
     name.chars().any(|letter| !matches!(letter, 'a'..='z' | '0'..='9' | '_')) || name.ends_with("_proxy")
 }

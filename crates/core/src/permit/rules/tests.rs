@@ -25,8 +25,8 @@ fn bash(lines: &[&str]) -> Rules {
     rules(&lines.iter().map(rule).collect::<String>())
 }
 
-/// Commands with `;` and `&&` between them, `> file` and `NAME=value` at them, and what `timeout N`, `find -delete -exec` and
-/// `cat <<<` run; a word with `$` in it is not known, and a line with an open quote cannot be read.
+/// Commands with `;` and `&&` between them, `> file` and `NAME=value` at them, and what `timeout N`, `find -delete
+/// -exec` and `cat <<<` run; a word with `$` in it is not known, and a line with an open quote cannot be read.
 pub(in crate::permit) fn commands(line: &str) -> Result<Vec<Command>, Doubt> {
     if line.contains('\'') {
         return Err(Doubt("an open quote".to_owned()));

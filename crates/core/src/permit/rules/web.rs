@@ -28,7 +28,8 @@ impl Host {
     }
 }
 
-/// The host of a URL, if every URL parser would find the same one: no user name, no backslash, no whitespace, only ASCII.
+/// The host of a URL, if every URL parser would find the same one: no user name, no backslash, no whitespace, only
+/// ASCII.
 pub(super) fn host(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
     let is_web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");

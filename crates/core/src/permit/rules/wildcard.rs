@@ -10,8 +10,8 @@ pub(in crate::permit) struct Wildcard {
 }
 
 impl Wildcard {
-    /// Parses a pattern. `x:*` and `x *` match the words `x` and any words after them; any other `*` matches any text. Returns
-    /// `None` if the pattern is empty, or has nothing before its `:*` or ` *`.
+    /// Parses a pattern. `x:*` and `x *` match the words `x` and any words after them; any other `*` matches any text.
+    /// Returns `None` if the pattern is empty, or has nothing before its `:*` or ` *`.
     pub(in crate::permit) fn parse(pattern: &str) -> Option<Self> {
         let pattern = pattern.trim();
         let stem = pattern.strip_suffix(":*").or_else(|| pattern.strip_suffix(" *"));

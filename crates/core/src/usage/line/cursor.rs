@@ -1,6 +1,7 @@
 //! A position in a line of JSON without whitespace. Every method returns `None` for what it might misread.
 //!
-//! The scanner of agents' output skips what it doesn't know and accepts more than JSON; here, serde decides on such lines.
+//! The scanner of agents' output skips what it doesn't know and accepts more than JSON; here, serde decides on such
+//! lines.
 
 /// How deep skipped values may be nested.
 const DEPTH: u32 = 32;

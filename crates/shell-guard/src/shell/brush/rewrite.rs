@@ -1,7 +1,8 @@
 //! Rewrites tokens that bash accepts and brush-parser's grammar doesn't.
 //!
-//! `select` becomes `for`, and `for …; { …; }` becomes `for …; do …; done`. The semicolons in `for ((;;))` are separated, a
-//! function body `[[ … ]]` gets braces, and `((` that doesn't start arithmetic gets a command between its parentheses.
+//! `select` becomes `for`, and `for …; { …; }` becomes `for …; do …; done`. The semicolons in `for ((;;))` are
+//! separated, a function body `[[ … ]]` gets braces, and `((` that doesn't start arithmetic gets a command between its
+//! parentheses.
 
 use brush_parser::{SourceSpan, Token};
 

@@ -92,8 +92,8 @@ pub struct FoundDecision {
     pub line: Vec<u8>,
 }
 
-/// Returns the newest `most` decisions in the file at `path` that `filter` selects, oldest first, and the parts that are not
-/// readable. Skips lines that are not decisions.
+/// Returns the newest `most` decisions in the file at `path` that `filter` selects, oldest first, and the parts that
+/// are not readable. Skips lines that are not decisions.
 pub fn newest(path: &Path, filter: &Filter, most: usize) -> io::Result<(Vec<FoundDecision>, Vec<PartError>)> {
     let mut lines = Backward::open(path)?;
     let (mut found, mut older) = (Vec::new(), 0);

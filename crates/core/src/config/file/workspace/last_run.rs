@@ -4,8 +4,9 @@ use super::Workspace;
 use jiff::Timestamp;
 
 impl Workspace {
-    /// Sets when its own heartbeat, or the one called `name`, last ran, as [`set_last_run`](crate::config::edit::set_last_run) does
-    /// in the file: a later one stays, unless it is after `now`.
+    /// Sets when its own heartbeat, or the one called `name`, last ran, as
+    /// [`set_last_run`](crate::config::edit::set_last_run) does in the file: a later one stays, unless it is after
+    /// `now`.
     pub(in crate::config) fn set_last_run(&mut self, name: Option<&str>, at: Timestamp, now: Timestamp) {
         let stays = |known: Timestamp| known >= at && known <= now;
         let Some(name) = name else {
