@@ -20,6 +20,9 @@ use pattern::Pattern;
 /// How many runs to examine to find the shortest gap.
 const RUNS: usize = 200;
 
+/// The days of 28 years, after which weekdays and leap years repeat.
+const WEEKDAYS_AND_LEAP_YEARS: SignedDuration = SignedDuration::from_hours(10_227 * 24);
+
 /// Five cron fields in a time zone. Cheap to clone: heartbeats with the same expression share it.
 ///
 /// An expression with specific hours runs once for every wall time that it names: at the end of the gap if the clock
@@ -78,20 +81,26 @@ impl Cron {
         walk::next_after(&self.pattern, &self.zone, after)
     }
 
-    /// The shortest time between two of its runs, ignoring clock changes.
+    /// The shortest time between two of its runs, ignoring clock changes. Calculated once per expression.
     #[must_use]
     pub fn shortest_gap(&self) -> SignedDuration {
-        // Looking at some runs is enough: all days have the same times, and rare runs come in the first year or never.
-        let mut runs = std::iter::successors(Some(Timestamp::UNIX_EPOCH), |run| {
-            walk::next_after(&self.pattern, &TimeZone::UTC, *run)
-        });
-        let Some(mut before) = runs.nth(1) else { return SignedDuration::MAX };
-        let mut shortest = SignedDuration::MAX;
-        for run in runs.take(RUNS) {
-            shortest = shortest.min(run.duration_since(before));
-            before = run;
-        }
-        shortest
+        *self.pattern.shortest_gap.get_or_init(|| {
+            // Looking at some runs is enough: all days have the same times, and weekdays and leap years repeat.
+            let mut runs = std::iter::successors(Some(Timestamp::UNIX_EPOCH), |run| {
+                walk::next_after(&self.pattern, &TimeZone::UTC, *run)
+            });
+            let Some(mut before) = runs.nth(1) else { return SignedDuration::MAX };
+            let end = before + WEEKDAYS_AND_LEAP_YEARS;
+            let mut shortest = SignedDuration::MAX;
+            for run in runs.take(RUNS) {
+                shortest = shortest.min(run.duration_since(before));
+                before = run;
+                if run > end {
+                    break;
+                }
+            }
+            shortest
+        })
     }
 
     /// The expression as written.

@@ -4,9 +4,10 @@
 
 use croner::parser::{CronParser, Seconds, Year};
 use croner::{Cron, Weekday};
-use jiff::Span;
 use jiff::civil::{Date, DateTime, date};
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Span};
+use std::sync::OnceLock;
 
 use super::CronError;
 
@@ -18,6 +19,8 @@ const CYCLE_DAYS: usize = 146_097;
 pub(super) struct Pattern {
     text: Box<str>,
     cron: Cron,
+    /// Set when it is first asked for.
+    pub(super) shortest_gap: OnceLock<SignedDuration>,
 }
 
 /// The fields in order, with the accepted values.
@@ -57,7 +60,7 @@ impl Pattern {
         let cron = parser
             .parse(text)
             .map_err(|error| syntax(&wrong_field(&parser, text).unwrap_or_else(|| error.to_string())))?;
-        let pattern = Self { text: text.trim().into(), cron };
+        let pattern = Self { text: text.trim().into(), cron, shortest_gap: OnceLock::new() };
         if !pattern.fires() {
             return Err(CronError::Never { text: pattern.text });
         }

@@ -206,3 +206,18 @@ fn an_invalid_field_is_named() {
         assert!(error.contains(&format!("({reason})")), "{error}");
     }
 }
+
+#[test]
+fn the_shortest_gap_is_found_for_rare_runs() {
+    for (text, hours) in [
+        ("*/15 9-17 * * MON-FRI", 0),
+        ("0 6,18 * * *", 12),
+        ("0 0 1 * *", 28 * 24),
+        ("0 0 1 1 *", 365 * 24),
+        ("0 0 29 2 *", 1461 * 24),
+        // Fridays only, as in 2016 and 2021, with two leap days in between.
+        ("0 0 1 1 +FRI", (5 * 365 + 2) * 24),
+    ] {
+        assert_eq!(cron(text, "UTC").shortest_gap().as_hours(), hours, "{text}");
+    }
+}
