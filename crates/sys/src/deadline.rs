@@ -68,7 +68,7 @@ pub fn lock_within(file: &File, patience: Duration) -> io::Result<bool> {
 fn timer(first: Duration, then: Duration) -> libc::itimerval {
     let value = |length: Duration| libc::timeval {
         tv_sec: length.as_secs().try_into().unwrap_or(i32::MAX.into()),
-        tv_usec: length.subsec_micros() as libc::suseconds_t,
+        tv_usec: length.subsec_micros() as _,
     };
     libc::itimerval { it_value: value(first), it_interval: value(then) }
 }

@@ -9,6 +9,8 @@
 
 #[cfg(unix)]
 pub mod alarm;
+#[cfg(target_env = "musl")]
+mod allocator;
 #[cfg(unix)]
 pub mod ancestors;
 #[cfg(unix)]
@@ -23,6 +25,8 @@ pub mod clock;
 #[cfg(windows)]
 #[path = "windows/control.rs"]
 pub mod control;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod copy;
 #[cfg(unix)]
 pub mod deadline;
 #[cfg(unix)]
@@ -33,6 +37,8 @@ pub mod error;
 #[cfg(windows)]
 #[path = "windows/event.rs"]
 pub mod event;
+#[cfg(target_os = "linux")]
+mod exec;
 pub mod exit;
 #[cfg(unix)]
 pub mod fifo;

@@ -27,6 +27,8 @@ pub fn release() {
             libc::malloc_trim(0);
         }
     }
+    #[cfg(target_env = "musl")]
+    crate::allocator::trim();
     #[cfg(target_os = "linux")]
     {
         release_stack(stack);
