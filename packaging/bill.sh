@@ -27,7 +27,7 @@ trap 'rm -rf "$scratch"' EXIT
 export LC_ALL=C
 
 rust=$(rust_says release)
-triple=$(rust_says host)
+triple=$(release_target)
 # The versions of the C library and of the compiler, whose unwinder is linked.
 c=
 gcc=

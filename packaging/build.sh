@@ -5,8 +5,8 @@
 # everybody builds the same.
 #
 # On Linux the programs are static: they need no libraries, so they run in an otherwise empty container. They are linked
-# at a fixed address, because relocating them takes longer than what most commands do, and they get random numbers from
-# the system call: without libraries, getrandom would find no C function for it and read /dev/urandom.
+# with musl, if packaging/musl.sh has been run, and at a fixed address, because relocating them takes longer than what
+# most commands do. They get random numbers from the system call: a static program may lack C's function for it.
 set -euo pipefail
 
 if [[ $# != 1 ]]; then
@@ -18,7 +18,7 @@ prefix=$(cd "$1" && pwd -P)
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . packaging/machine.sh
 
-triple=$(rust_says host)
+triple=$(release_target)
 commit=$(rust_says commit-hash)
 sysroot=$(rustc --print sysroot)
 target=${CARGO_TARGET_DIR:-target}/packaging
@@ -39,8 +39,11 @@ flags=(
 )
 case $triple in
 *-linux-*)
-  flags+=(-Ctarget-feature=+crt-static -Crelocation-model=static --cfg 'getrandom_backend="linux_getrandom"')
+  flags+=(-Ctarget-feature=+crt-static -Crelocation-model=static --cfg 'getrandom_backend="linux_raw"')
   ;;
+esac
+case $triple in
+*-linux-gnu) echo "note: linked with glibc: run packaging/musl.sh for programs that start faster" >&2 ;;
 esac
 
 # Separates flags, which may contain spaces, as paths do.

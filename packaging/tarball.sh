@@ -17,7 +17,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . packaging/machine.sh
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 
-triple=$(rust_says host)
+triple=$(release_target)
 name=murmur-$("$prefix/bin/murmur" --version | cut -d ' ' -f 2)-$triple
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/murmur-tarball-XXXXXX")
 trap 'rm -rf "$scratch"' EXIT

@@ -71,7 +71,7 @@ jq -e '
   and ([.components[].name] | index("tokio") and index("ring") and (index("proptest") or index("syn") or index("assert_cmd") | not))
 ' "$scratch/$name/murmur.cdx.json" >/dev/null || fail "murmur.cdx.json is invalid"
 # The same for the parts of the C library and the compiler in Linux programs.
-case $(rust_says host) in
+case $(release_target) in
 *-linux-gnu*) linked='["glibc", "libgcc", "rust-std"]' ;;
 *-linux-musl*) linked='["libunwind", "musl", "rust-std"]' ;;
 *) linked='["rust-std"]' ;;
