@@ -1,7 +1,6 @@
 //! The environment of a process. It is briefly not readable while the process runs execve(2).
 
-use super::identity::stat_fields;
-use std::fs::File;
+use super::identity::{open_proc, stat_fields};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
@@ -41,7 +40,7 @@ fn look(
 }
 
 fn read(pid: u32) -> io::Result<Vec<u8>> {
-    let environ = File::open(format!("/proc/{pid}/environ"))?;
+    let environ = open_proc(&format!("/proc/{pid}/environ"))?;
     // The file reports no size, and a read ends early if the process calls exec between two reads.
     let mut variables = vec![0; 16 << 10];
     loop {

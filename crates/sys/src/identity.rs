@@ -197,7 +197,14 @@ pub(super) fn stat(pid: u32) -> Option<Stat> {
 /// Opens the state of the process `pid`. The file stays with this process, even if another one gets its PID.
 #[cfg(target_os = "linux")]
 pub(super) fn open_stat(pid: u32) -> Option<std::fs::File> {
-    std::fs::File::open(format!("/proc/{pid}/stat")).ok()
+    open_proc(&format!("/proc/{pid}/stat")).ok()
+}
+
+/// Opens a file of /proc with one system call; with musl, the standard library needs two.
+#[cfg(target_os = "linux")]
+pub(super) fn open_proc(path: &str) -> std::io::Result<std::fs::File> {
+    use rustix::fs::{Mode, OFlags};
+    Ok(rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?.into())
 }
 
 /// The state in `file` from [`open_stat`]; `None` if the process has ended.
@@ -221,7 +228,7 @@ pub(super) fn stat_fields(pid: u32) -> Option<Vec<String>> {
 /// Returns a file of /proc that is shorter than 4 KiB, which one call reads.
 #[cfg(target_os = "linux")]
 fn read_proc(path: &str) -> Option<Vec<u8>> {
-    read_short(&std::fs::File::open(path).ok()?)
+    read_short(&open_proc(path).ok()?)
 }
 
 #[cfg(target_os = "linux")]
