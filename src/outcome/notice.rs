@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use murmur_core::config::heartbeat::Heartbeat;
 use murmur_core::failures::Streak;
 use murmur_core::spending::UsedUp;
-use murmur_host::audit::Refusals;
+use murmur_host::own_denials::Unguarded;
 use murmur_host::protocol::AgentInfo;
 use murmur_store::journal::entry::{JournalEntry, LineKind};
 use murmur_store::pulse::ACTION;
@@ -143,20 +143,21 @@ pub fn in_a_row(streak: &Streak) -> String {
 #[must_use]
 pub fn unguarded(
     info: &AgentInfo,
-    Refusals { unguarded: calls, denied_by_rules, .. }: &Refusals,
+    Unguarded { calls, more, by_guard, by_rules }: &Unguarded,
     started: Timestamp,
     now: Timestamp,
 ) -> Option<JournalEntry> {
     let first = calls.first()?;
-    let more = match calls.len() - 1 {
+    let others = match calls.len() - 1 + more {
         0 => String::new(),
-        more => format!(" and {more} more"),
+        others => format!(" and {others} more"),
     };
-    let denied = match denied_by_rules {
-        Some(denied) => format!("; your rules deny {}", denied.first),
-        None => String::new(),
-    };
-    let summary = format!("agent {} ran calls without asking: {first}{more}{denied}", info.agent_id);
+    let refused = [(by_guard, "the guard refuses"), (by_rules, "your rules deny")];
+    let refused = refused
+        .into_iter()
+        .filter_map(|(calls, refuses)| Some(format!("; {refuses} {}", calls.as_ref()?.first)));
+    let denied: String = refused.collect();
+    let summary = format!("agent {} ran calls without asking: {first}{others}{denied}", info.agent_id);
     let lasted = now.duration_since(started).as_millis();
     Some(JournalEntry {
         summary: Some(first_characters(&summary, SUMMARY)),
@@ -164,6 +165,7 @@ pub fn unguarded(
         agent: info.agent_id.to_string(),
         backend: info.backend.clone(),
         unguarded: calls.to_vec(),
+        unguarded_more: *more,
         ..JournalEntry::new(
             rfc3339(started),
             info.worktree.display().to_string(),

@@ -23,6 +23,7 @@ use murmur_core::config::settings::Settings;
 use murmur_core::permit::manager;
 use murmur_core::permit::policy::{Policy, Role};
 use murmur_core::permit::rules::Rules;
+use murmur_hook::own;
 use murmur_host::capture::Destination;
 use murmur_host::event::Progress;
 use murmur_host::launch::StartReport;
@@ -163,7 +164,7 @@ fn record_run(dir: &DataDir, info: &AgentInfo, run: &Run, started: Timestamp, en
     }
     // Best effort: it is only for the doctor.
     let _untold = unknown::record(dir, &info.backend.to_string(), &run.version, &run.unknown, ended);
-    if let Some(line) = notice::unguarded(info, &run.refusals, started, ended)
+    if let Some(line) = notice::unguarded(info, &run.refusals.unguarded, started, ended)
         && let Err(error) = append::append(&dir.journal(), &line)
     {
         log(&unwritable(&dir.journal(), &error).line());
@@ -260,6 +261,7 @@ fn spec(
         stdin: message.into_bytes(),
     };
     let agent = backend::prepare(&backend, plan)?;
+    let own = own::find(dir, &user, &policy, &backend, None);
     let spec = Spec {
         info,
         invocation: agent.invocation,
@@ -273,7 +275,7 @@ fn spec(
         hook: agent.hook,
         decisions: dir.decisions(),
         is_audited: policy.guard,
-        own_denials: Some(OwnDenials::of(dir, &user, whose, &worktree, Some(&[]))),
+        own_denials: Some(OwnDenials::of(dir, &user, whose, &worktree, Some(&[]), policy, own)),
         watched: Some(Watched {
             dir: dir.clone(),
             account: backend::account(&backend, &user.home, &own_env),
