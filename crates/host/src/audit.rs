@@ -20,6 +20,7 @@ use murmur_core::permit::decision::{DecidedBy, DecisionKind};
 use murmur_store::journal::decisions::{DecisionLine, shown};
 use murmur_store::pulse::action;
 use secrets::mask;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -76,7 +77,7 @@ impl Coverage {
 }
 
 /// Calls that were refused for one reason.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusedCalls {
     /// The first one.
     pub first: String,
@@ -151,6 +152,11 @@ impl Audit {
         }
         self.unguarded.add(&undecided);
         None
+    }
+
+    /// The calls that ran without a decision so far.
+    pub(super) fn unguarded(&self) -> &Unguarded {
+        &self.unguarded
     }
 
     fn undecided(&mut self, event: &Event<'_>) -> Option<String> {
@@ -360,7 +366,7 @@ impl Audit {
     fn compare_with_own(&mut self, words: &str, call: Option<[String; 2]>) {
         let (Some([tool, input]), Some(rules)) = (call, &self.own_denials) else { return };
         if let Some(refuser) = rules.refuser(&tool, &input) {
-            self.unguarded.count(refuser, words);
+            self.unguarded.add_refused(refuser, words);
         }
     }
 

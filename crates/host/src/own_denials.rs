@@ -9,6 +9,7 @@ use murmur_core::permit::pipeline::{self, NextStep};
 use murmur_core::permit::policy::Policy;
 use murmur_core::permit::rules::{self, Action, Reading, Rules};
 use secrets::mask;
+use serde::{Deserialize, Serialize};
 use shell_guard::call::{Call, Place, ProtectedPaths};
 use shell_guard::{guard, shell};
 use std::path::{Path, PathBuf};
@@ -29,7 +30,8 @@ pub struct OwnDenials {
 }
 
 /// Calls that ran without a decision.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Unguarded {
     /// The first [`NAMED`].
     pub calls: Vec<String>,
@@ -45,6 +47,18 @@ pub struct Unguarded {
 const NAMED: usize = 20;
 
 impl Unguarded {
+    /// How many calls there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.calls.len() + self.more
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
     /// Adds a call.
     pub(super) fn add(&mut self, call: &str) {
         if self.calls.len() < NAMED {
@@ -55,7 +69,7 @@ impl Unguarded {
     }
 
     /// Counts a call that `refuser` refuses.
-    pub(super) fn count(&mut self, refuser: Refuser, call: &str) {
+    pub(super) fn add_refused(&mut self, refuser: Refuser, call: &str) {
         let counted = match refuser {
             Refuser::Guard => &mut self.by_guard,
             Refuser::Rules => &mut self.by_rules,
