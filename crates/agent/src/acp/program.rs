@@ -119,7 +119,7 @@ impl Program {
 /// The variables for opencode: it asks about every call. Subagents are turned off, because their calls are neither
 /// asked about nor shown, and so are questions, because nobody could answer them. It reads the files in `instructions`,
 /// although it reads no settings of the repository. `settings` are the user's own in [`OPENCODE_SETTINGS`].
-pub(super) fn opencode(settings: Option<&str>, instructions: Vec<String>) -> Vec<(&'static str, OsString)> {
+pub(super) fn opencode(mut settings: Value, instructions: Vec<String>) -> Vec<(&'static str, OsString)> {
     let mut permissions: Map<String, Value> = Map::new();
     permissions.insert("*".to_owned(), "ask".into());
     permissions.extend(OPENCODE_TOOLS.map(|tool| (tool.to_owned(), "ask".into())));
@@ -127,11 +127,6 @@ pub(super) fn opencode(settings: Option<&str>, instructions: Vec<String>) -> Vec
     let permissions = Value::Object(permissions);
     let mut env = vec![("OPENCODE_PERMISSION", permissions.to_string().into())];
     // Without this, a call that is denied ends the turn.
-    let mut settings = match settings.map(serde_json::from_str::<Value>) {
-        None => json!({}),
-        Some(Ok(settings)) if settings.is_object() => settings,
-        Some(_) => return env,
-    };
     set(&mut settings, &["experimental", "continue_loop_on_deny"], true.into());
     // The user's permissions for its default agent would count before the others.
     set(&mut settings, &["agent", "build", "permission"], permissions);
@@ -172,7 +167,7 @@ mod tests {
     #[test]
     fn opencodes_own_settings_are_kept() {
         let own = r#"{"model":"a/b","instructions":["x"],"experimental":{"x":1},"agent":{"build":{"permission":{"bash":"allow"}}}}"#;
-        let env = opencode(Some(own), vec!["/site/AGENTS.md".to_owned()]);
+        let env = opencode(serde_json::from_str(own).unwrap(), vec!["/site/AGENTS.md".to_owned()]);
         let settings = env.iter().find(|(name, _)| *name == OPENCODE_SETTINGS).unwrap();
         let settings: Value = serde_json::from_str(settings.1.to_str().unwrap()).unwrap();
         assert_eq!(settings["model"], "a/b");
@@ -180,7 +175,6 @@ mod tests {
         assert_eq!(settings["experimental"], json!({ "x": 1, "continue_loop_on_deny": true }));
         assert_eq!(settings["agent"]["build"]["permission"]["bash"], "ask");
         assert_eq!(settings["agent"]["build"]["permission"]["task"], "deny");
-        assert_eq!(opencode(Some("// not plain JSON"), Vec::new()).len(), 1);
-        assert_eq!(opencode(None, Vec::new()).len(), 2);
+        assert_eq!(opencode(json!({}), Vec::new()).len(), 2);
     }
 }
