@@ -20,6 +20,8 @@ pub(super) struct Program {
     pub(super) repeats_late: bool,
     /// Whether it takes the settings of Claude Code with a new conversation.
     is_claude: bool,
+    /// The beginnings of the versions that murmur was tested with, oldest first (fixtures/agents.md).
+    tested: &'static [&'static str],
 }
 
 /// How a program is told which model to use.
@@ -41,6 +43,7 @@ const OTHER: Program = Program {
     is_counted: false,
     repeats_late: false,
     is_claude: false,
+    tested: &[],
 };
 
 /// Known programs, by name.
@@ -49,26 +52,39 @@ const KNOWN: [(&str, Program); 5] = [
         "opencode",
         Program {
             env: &[("OPENCODE_DISABLE_PROJECT_CONFIG", "1"), ("OPENCODE_DISABLE_AUTOUPDATE", "1")],
+            tested: &["1.18."],
             ..OTHER
         },
     ),
-    ("claude-agent-acp", Program { mode: Some("default"), is_claude: true, ..OTHER }),
-    ("codex-acp", Program { mode: Some("workspace-write"), is_counted: true, ..OTHER }),
+    ("claude-agent-acp", Program { mode: Some("default"), is_claude: true, tested: &["0.101."], ..OTHER }),
+    ("codex-acp", Program { mode: Some("workspace-write"), is_counted: true, tested: &["2.6."], ..OTHER }),
     (
         "goose",
         Program {
             env: &[("GOOSE_MODE", "approve")],
             mode: Some("approve"),
             model: ModelBy::Variable("GOOSE_MODEL"),
+            tested: &["1.34.", "1.52."],
             is_counted: true,
             ..OTHER
         },
     ),
     (
         "gemini",
-        Program { mode: Some("default"), model: ModelBy::Option("--model"), repeats_late: true, ..OTHER },
+        Program {
+            mode: Some("default"),
+            model: ModelBy::Option("--model"),
+            repeats_late: true,
+            tested: &["0.61."],
+            ..OTHER
+        },
     ),
 ];
+
+/// The program called `name`, if it is known, and the beginnings of the versions that murmur was tested with.
+pub(crate) fn tested(name: &str) -> Option<(&'static str, &'static [&'static str])> {
+    KNOWN.iter().find(|(known, _)| *known == name).map(|(name, program)| (*name, program.tested))
+}
 
 /// goose's name, which has plugins.
 pub(super) const GOOSE: &str = "goose";
@@ -157,7 +173,8 @@ mod tests {
 
     #[test]
     fn every_built_in_program_is_known() {
-        for (name, _) in KNOWN {
+        for (name, program) in KNOWN {
+            assert!(!program.tested.is_empty(), "{name}");
             let backend = murmur_core::config::backend::Backend::Acp(name.into());
             assert!(backend.built_in().is_some(), "{name}");
         }
