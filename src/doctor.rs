@@ -15,6 +15,7 @@ mod hint;
 mod notifications;
 mod processes;
 mod settings;
+mod tested;
 mod trust;
 mod unknown;
 

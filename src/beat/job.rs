@@ -19,6 +19,7 @@ use murmur_core::id::{AgentId, BeatId, SessionId, empty_if_unknown};
 use murmur_core::permit::policy::{Policy, Role};
 use murmur_core::permit::request::{BeatOf, RequestId};
 use murmur_core::usage_limit::Account;
+use murmur_hook::own;
 use murmur_host::bounds::{Bounds, Turns};
 use murmur_host::own_denials::OwnDenials;
 use murmur_host::protocol::AgentInfo;
@@ -285,9 +286,11 @@ impl Job {
         }
     }
 
-    /// The rules and the deny list that apply to it.
+    /// The guard, the rules and the deny list that apply to it.
     pub(super) fn own_denials(&self, dir: &DataDir) -> OwnDenials {
-        OwnDenials::of(dir, &self.user, Project::of(&self.workspace), &self.workspace, self.deny.as_deref())
+        let own = own::find(dir, &self.user, &self.policy, &self.backend, None);
+        let (project, deny) = (Project::of(&self.workspace), self.deny.as_deref());
+        OwnDenials::of(dir, &self.user, project, &self.workspace, deny, self.policy, own)
     }
 
     /// Its bounds on time and turns.

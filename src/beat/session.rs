@@ -106,7 +106,7 @@ impl Session {
 /// Fills in everything about `run` except the outcome and how murmur ended it early.
 pub(super) fn fill_in_run(entry: &mut JournalEntry, run: Run) {
     entry.exit = Some(run.exit);
-    entry.unguarded = run.refusals.unguarded;
+    (entry.unguarded, entry.unguarded_more) = (run.refusals.unguarded.calls, run.refusals.unguarded.more);
     if let RunEnd::Settled { background, .. } = run.ending {
         entry.background_ended = Some(background);
     }

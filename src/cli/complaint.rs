@@ -47,7 +47,7 @@ pub(super) fn hint(error: &(dyn Error + 'static)) -> Option<String> {
         murmur_core::config::problem::Problem,
         murmur_core::config::secret_file::SecretFileError,
         murmur_core::config::settings::SettingsError,
-        murmur_core::config::settings::UnknownProgram,
+        murmur_core::config::acp_program::UnknownProgram,
         murmur_core::config::timing::ScheduleError,
         crate::daemon::broker::model::Unreachable,
         crate::daemon::broker::requests::AnswerError,

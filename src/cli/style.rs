@@ -139,7 +139,7 @@ pub(super) fn unchecked(calls: usize) -> String {
 /// Remarks before a beat's text: calls that ran without being checked, denied calls, ended background tasks, the turn
 /// limit, and a changed HEARTBEAT.md.
 pub(super) fn remarks(entry: &JournalEntry) -> String {
-    let unguarded = unchecked(entry.unguarded.len());
+    let unguarded = unchecked(entry.unguarded_count());
     let denied = match entry.denials.len() {
         0 => String::new(),
         1 => "1 call denied  ".to_owned(),

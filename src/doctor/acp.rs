@@ -2,9 +2,10 @@
 //! `initialize`. A program may create its own files when it is started.
 
 use super::agent::both_paths;
+use super::tested::judge;
 use super::{Check, Environment, Finding, Hint, Level, named_backends};
 use murmur_agent::acp::{self, Introduction};
-use murmur_agent::find;
+use murmur_agent::{backend, find};
 use murmur_core::config::backend::{Backend, Command, built_in_names};
 use murmur_core::config::heartbeat::Resolved;
 use murmur_core::config::settings::Settings;
@@ -47,7 +48,7 @@ pub(super) async fn examine(
                     let found = one(&backend, command, &home, &path, limit).await;
                     // What nothing uses needs no more than its name and version.
                     match found.level {
-                        Level::Ok if limit == LIMIT => {
+                        Level::Ok | Level::Warn if limit == LIMIT => {
                             let found = Finding { found: format!("{}; {offers}", found.found), ..found };
                             found.naming_what_lacks(&backend)
                         }
@@ -109,7 +110,13 @@ async fn one(backend: &Backend, command: Command, home: &Path, path: &OsStr, lim
         }
         Err(error) => check.fail(format!("cannot run {program}: {error}"), Hint::RUN_AGENT),
         Ok(answer) => match answer.stdout.split(|byte| *byte == b'\n').find_map(Introduction::read) {
-            Some(Ok(introduction)) => met(&program.to_string(), &introduction),
+            Some(Ok(introduction)) => {
+                let met = met(&program.to_string(), &introduction);
+                match backend::tested(backend).filter(|_| !introduction.version.is_empty()) {
+                    Some((_, tested)) => judge(check, &met, &introduction.version, tested),
+                    None => check.ok(met),
+                }
+            }
             Some(Err(why)) => check.fail(
                 format!("{program}: {}", first_line(why.to_string().as_bytes()).unwrap_or_default()),
                 Hint::UPDATE_AGENT,
@@ -130,18 +137,14 @@ async fn one(backend: &Backend, command: Command, home: &Path, path: &OsStr, lim
     }
 }
 
-/// The finding about a `program` that answered `initialize`.
-fn met(program: &str, introduction: &Introduction) -> Finding {
+/// What a `program` that answered `initialize` says about itself.
+fn met(program: &str, introduction: &Introduction) -> String {
     let said = first_line(introduction.program.as_bytes());
     let said = said.unwrap_or_else(|| "an agent that does not report its version".to_owned());
     let sessions = first_line(introduction.sessions.join(", ").as_bytes());
     let sessions = sessions.unwrap_or_else(|| "none".to_owned());
     let found = format!("{program} is {said}, protocol 1; session capabilities: {sessions}");
-    if introduction.resumes() {
-        Check::ACP.ok(found)
-    } else {
-        Check::ACP.ok(format!("{found}; conversations cannot be resumed"))
-    }
+    if introduction.resumes() { found } else { format!("{found}; conversations cannot be resumed") }
 }
 
 #[cfg(test)]
@@ -152,6 +155,11 @@ mod tests {
 
     /// The finding about a script.
     async fn of(script: &str, limit: Duration) -> (Level, String) {
+        named("mine", script, limit).await
+    }
+
+    /// The finding about a script as the agent with this name.
+    async fn named(name: &str, script: &str, limit: Duration) -> (Level, String) {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("agent");
         std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -163,7 +171,7 @@ mod tests {
             offers: Offers::default(),
         };
         let path = both_paths(folder.path().as_os_str(), &std::env::var_os("PATH").unwrap());
-        let finding = one(&Backend::Acp("mine".into()), command, folder.path(), &path, limit).await;
+        let finding = one(&Backend::Acp(name.into()), command, folder.path(), &path, limit).await;
         (finding.level, finding.found.replace(&program.display().to_string(), "AGENT"))
     }
 
@@ -197,6 +205,30 @@ mod tests {
         }
         let silent = of("cat >/dev/null", Duration::from_millis(50)).await;
         assert_eq!(silent, (Level::Fail, "AGENT did not answer within 0 seconds".to_owned()));
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn the_version_of_a_known_agent_is_compared_with_the_tested_ones() {
+        for (name, version, level, said) in [
+            ("goose", "1.52.3", Level::Ok, ""),
+            (
+                "goose",
+                "1.33.0",
+                Level::Warn,
+                ", which is older than 1.34; murmur was tested with 1.34 to 1.52",
+            ),
+            ("codex-acp", "2.7.0", Level::Ok, " (newer than 2.6; murmur was tested with 2.6)"),
+            ("codex-acp", "", Level::Ok, ""),
+            ("mine", "0.0.1", Level::Ok, ""),
+        ] {
+            let script = format!(
+                r#"read hello; printf '%s\n' '{{"id":"murmur-initialize","result":{{"protocolVersion":1,"agentInfo":{{"name":"X","version":"{version}"}},"agentCapabilities":{{"loadSession":true}}}}}}'; cat"#
+            );
+            let shown = format!("X {version}");
+            let found = named(name, &script, Duration::from_secs(60)).await;
+            let expected = format!("AGENT is {}, protocol 1; session capabilities: load{said}", shown.trim());
+            assert_eq!(found, (level, expected), "{name} {version}");
+        }
     }
 
     #[test]

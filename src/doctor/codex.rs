@@ -3,6 +3,7 @@
 //! files when it is started.
 
 use super::agent::both_paths;
+use super::tested::judge;
 use super::{Check, Environment, Finding, Hint, Level, named_backends};
 use murmur_agent::{codex, find};
 use murmur_core::config::backend::Backend;
@@ -55,7 +56,7 @@ async fn one(program: &Path, path: &OsStr, has_key: bool, limit: Duration) -> Fi
     let Some(version) = first_line(&said.stdout) else {
         return check.fail(format!("{shown} does not print its version"), Hint::RUN_AGENT);
     };
-    let judged = judge(&format!("{shown} is {version}"), &version);
+    let judged = judge(check, &format!("{shown} is {version}"), &version, codex::TESTED);
     if let Err(why) = app_server(program, path, limit).await {
         return check.fail(format!("{}, but its app-server {why}", judged.found), Hint::UPDATE_AGENT);
     }
@@ -74,31 +75,6 @@ async fn one(program: &Path, path: &OsStr, has_key: bool, limit: Duration) -> Fi
         Ok(_) => check.warn(format!("{found}, not logged in"), Hint::LOG_IN_TO_CODEX),
         Err(finding) => finding,
     }
-}
-
-/// The finding if Codex reports its version as `said`: murmur's protocol with it is that of the versions it was tested
-/// with.
-fn judge(found: &str, said: &str) -> Finding {
-    let check = Check::CODEX;
-    let [oldest, newest] = [codex::TESTED.first(), codex::TESTED.last()]
-        .map(|prefix| prefix.map_or("", |prefix| prefix.trim_end_matches('.')));
-    let tested = format!("murmur was tested with {oldest} to {newest}");
-    match said.split_whitespace().next_back().and_then(numbers) {
-        None => check.warn(format!("{found}, which is not a version; {tested}"), Hint::UPDATE_AGENT),
-        Some(version) if Some(version) < numbers(oldest) => {
-            check.warn(format!("{found}, which is older than {oldest}; {tested}"), Hint::UPDATE_AGENT)
-        }
-        Some(version) if Some(version) > numbers(newest) => {
-            check.ok(format!("{found} (newer than {newest}; {tested})"))
-        }
-        Some(_) => check.ok(found),
-    }
-}
-
-/// The first two numbers of a version.
-fn numbers(version: &str) -> Option<[u32; 2]> {
-    let mut parts = version.split('.').map(|part| part.parse().ok());
-    Some([parts.next()??, parts.next()??])
 }
 
 /// Why Codex's app-server, which runs all its beats, can't be used.
@@ -184,23 +160,5 @@ mod tests {
         }
         let silent = of("exec sleep 1000", false, Duration::from_millis(50)).await;
         assert_eq!(silent, (Level::Fail, "CODEX --version did not finish".to_owned()));
-    }
-
-    #[test]
-    fn a_version_is_tested_or_older_or_newer() {
-        let of = |said: &str| {
-            let Finding { level, found, hint, .. } = judge("it", said);
-            (level, found, hint)
-        };
-        for tested in ["codex-cli 0.169.0", "codex-cli 0.170.3", "0.171.0-alpha.2"] {
-            assert_eq!(of(tested), (Level::Ok, "it".to_owned(), None), "{tested}");
-        }
-        let range = "murmur was tested with 0.169 to 0.171";
-        let old =
-            |found: &str| (Level::Warn, format!("it, which is {found}; {range}"), Some(Hint::UPDATE_AGENT));
-        assert_eq!(of("codex-cli 0.99.0"), old("older than 0.169"));
-        assert_eq!(of("codex-cli dev"), old("not a version"));
-        let new = (Level::Ok, format!("it (newer than 0.171; {range})"), None);
-        assert_eq!((of("codex-cli 0.172.0"), of("codex-cli 1.0.0")), (new.clone(), new));
     }
 }

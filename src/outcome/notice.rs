@@ -1,5 +1,5 @@
-//! Journal lines that are `attention` although they aren't of beats: about stuck agents, used-up budgets, heartbeats
-//! that keep failing, and hosted agents that didn't ask. Others notice these; this module decides what a person reads.
+//! Journal lines that are `attention` although they aren't of beats: about stuck agents, used-up budgets and
+//! heartbeats that keep failing. Others notice these; this module decides what a person reads.
 
 use super::{OutcomeKind, SUMMARY, first_characters};
 use crate::agents::Agent;
@@ -7,8 +7,6 @@ use jiff::Timestamp;
 use murmur_core::config::heartbeat::Heartbeat;
 use murmur_core::failures::Streak;
 use murmur_core::spending::UsedUp;
-use murmur_host::audit::Refusals;
-use murmur_host::protocol::AgentInfo;
 use murmur_store::journal::entry::{JournalEntry, LineKind};
 use murmur_store::pulse::ACTION;
 use secrets::mask;
@@ -136,41 +134,6 @@ pub fn in_a_row(streak: &Streak) -> String {
         1 => "the last beat failed".to_owned(),
         many => format!("{many} failures in a row"),
     }
-}
-
-/// The journal line about the calls that an agent, which ran from `started` until `now`, made without asking; `None` if
-/// there are none.
-#[must_use]
-pub fn unguarded(
-    info: &AgentInfo,
-    Refusals { unguarded: calls, denied_by_rules, .. }: &Refusals,
-    started: Timestamp,
-    now: Timestamp,
-) -> Option<JournalEntry> {
-    let first = calls.first()?;
-    let more = match calls.len() - 1 {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let denied = match denied_by_rules {
-        Some(denied) => format!("; your rules deny {}", denied.first),
-        None => String::new(),
-    };
-    let summary = format!("agent {} ran calls without asking: {first}{more}{denied}", info.agent_id);
-    let lasted = now.duration_since(started).as_millis();
-    Some(JournalEntry {
-        summary: Some(first_characters(&summary, SUMMARY)),
-        kind: LineKind::Unguarded,
-        agent: info.agent_id.to_string(),
-        backend: info.backend.clone(),
-        unguarded: calls.to_vec(),
-        ..JournalEntry::new(
-            rfc3339(started),
-            info.worktree.display().to_string(),
-            OutcomeKind::Attention,
-            u64::try_from(lasted).unwrap_or_default(),
-        )
-    })
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! Turns an `ok` into `attention` if the guard or the backend refused a call, nobody answered the request for one, or
-//! one ran unasked that rules deny, and into `error` if a hook failed.
+//! one ran unasked that the guard or rules refuse, and into `error` if a hook failed.
 
 use super::{Outcome, QUOTE, SUMMARY, first_characters};
 use murmur_core::permit::request::NO_DAEMON;
@@ -24,8 +24,13 @@ pub fn apply(outcome: Outcome, refusals: &Refusals) -> Outcome {
         refusals.unanswered.as_ref().map(|calls| clause("nobody answered the request for", calls));
     let by_backend = refusals.by_backend.as_ref().map(|calls| clause("the backend refused", calls));
     // Nobody was asked, so this is noticed only now.
-    let ran = refusals.denied_by_rules.as_ref().map(|calls| clause("it ran", calls));
-    let ran = ran.map(|ran| format!("{ran} without asking, which your rules deny"));
+    let ran = [
+        (&refusals.unguarded.by_guard, "the guard refuses"),
+        (&refusals.unguarded.by_rules, "your rules deny"),
+    ];
+    let ran = ran.into_iter().filter_map(|(calls, refuses)| {
+        Some(format!("{} without asking, which {refuses}", clause("it ran", calls.as_ref()?)))
+    });
     let clauses: Vec<String> = by_guard.into_iter().chain(by_backend).chain(unanswered).chain(ran).collect();
     if clauses.is_empty() {
         return outcome;
@@ -55,6 +60,7 @@ fn failed(failure: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use murmur_host::own_denials::Unguarded;
 
     fn refused(count: usize) -> Refusals {
         let first = "Bash(sudo ls)".to_owned();
@@ -88,10 +94,20 @@ mod tests {
         let said = attention("HEARTBEAT_OK, but the backend refused Bash(touch x)");
         assert_eq!(apply(Outcome::Ok, &backend), said);
         let ran = Some(RefusedCalls { first: "Bash(curl x)".to_owned(), count: 2 });
-        let ran = Refusals { denied_by_rules: ran, ..Refusals::default() };
+        let ran = Refusals {
+            unguarded: Unguarded { by_rules: ran, ..Unguarded::default() },
+            ..Refusals::default()
+        };
         let said = attention(
             "HEARTBEAT_OK, but it ran Bash(curl x) and another call without asking, which your rules deny",
         );
+        assert_eq!(apply(Outcome::Ok, &ran), said);
+        let ran = Some(RefusedCalls { first: "Bash(sudo x)".to_owned(), count: 1 });
+        let ran = Refusals {
+            unguarded: Unguarded { by_guard: ran, ..Unguarded::default() },
+            ..Refusals::default()
+        };
+        let said = attention("HEARTBEAT_OK, but it ran Bash(sudo x) without asking, which the guard refuses");
         assert_eq!(apply(Outcome::Ok, &ran), said);
         let both = attention(
             "HEARTBEAT_OK, but the guard refused Bash(sudo ls), and nobody answered the request for Bash(git push) and another call",

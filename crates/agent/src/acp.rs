@@ -24,5 +24,6 @@ pub(super) const END_OF_TURN: &[u8] = br#""murmur-"#;
 pub use dialog::AcpDialog;
 pub use handshake::{HandshakeError, Introduction, hello};
 pub(super) use line::parse;
+pub(super) use program::tested;
 pub use start::environment;
 pub(super) use start::start;

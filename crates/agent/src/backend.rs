@@ -95,6 +95,6 @@ pub fn tested(backend: &Backend) -> Option<(&'static str, &'static [&'static str
     match backend {
         Backend::Claude => Some(("Claude Code", claude::TESTED)),
         Backend::Codex => Some(("Codex", codex::TESTED)),
-        Backend::Acp(_) => None,
+        Backend::Acp(name) => acp::tested(name),
     }
 }

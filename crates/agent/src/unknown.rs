@@ -3,6 +3,7 @@
 //!
 //! A name says where it was: `system/new` is a type, `assistant.new` a field.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ const OTHERS: &str = "others";
 const LENGTH: usize = 80;
 
 /// How often each unknown type and field was seen, by name.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unknown(BTreeMap<String, u64>);
 
 /// The fields that an object is known to have.

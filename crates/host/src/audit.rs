@@ -8,7 +8,7 @@
 
 mod decisions;
 
-use crate::own_denials::OwnDenials;
+use crate::own_denials::{OwnDenials, Unguarded};
 use crate::process::{breached, ran_denied};
 use crate::protocol::AgentInfo;
 use decisions::Decisions;
@@ -20,6 +20,7 @@ use murmur_core::permit::decision::{DecidedBy, DecisionKind};
 use murmur_store::journal::decisions::{DecisionLine, shown};
 use murmur_store::pulse::action;
 use secrets::mask;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -46,17 +47,12 @@ pub struct Refusals {
     pub by_backend: Option<RefusedCalls>,
     /// The error of the first hook that failed.
     pub failure: Option<String>,
-    /// Calls that ran without a decision, where the backend doesn't ask about every call; the first `UNGUARDED`.
-    pub unguarded: Vec<String>,
-    /// Those of them that the person's own rules deny, however many there are.
-    pub denied_by_rules: Option<RefusedCalls>,
+    /// Calls that ran without a decision, where the backend doesn't ask about every call.
+    pub unguarded: Unguarded,
 }
 
 /// How many calls whose hook asks a person to remember.
 const ASKED: usize = 1000;
-
-/// How many unguarded calls to name.
-const UNGUARDED: usize = 20;
 
 /// Whether the backend passes every call to the hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +77,7 @@ impl Coverage {
 }
 
 /// Calls that were refused for one reason.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusedCalls {
     /// The first one.
     pub first: String,
@@ -105,9 +101,8 @@ pub(super) struct Audit {
     /// A call that ran although it was denied.
     ran_denied: Option<String>,
     coverage: Coverage,
-    unguarded: Vec<String>,
+    unguarded: Unguarded,
     own_denials: Option<OwnDenials>,
-    denied_by_rules: Option<RefusedCalls>,
 }
 
 #[derive(Debug)]
@@ -139,9 +134,8 @@ impl Audit {
             failure,
             ran_denied: None,
             coverage,
-            unguarded: Vec::new(),
+            unguarded: Unguarded::default(),
             own_denials: None,
-            denied_by_rules: None,
         }
     }
 
@@ -156,10 +150,13 @@ impl Audit {
         if self.coverage != Coverage::Some {
             return Some(undecided);
         }
-        if self.unguarded.len() < UNGUARDED {
-            self.unguarded.push(mask(&undecided));
-        }
+        self.unguarded.add(&undecided);
         None
+    }
+
+    /// The calls that ran without a decision so far.
+    pub(super) fn unguarded(&self) -> &Unguarded {
+        &self.unguarded
     }
 
     fn undecided(&mut self, event: &Event<'_>) -> Option<String> {
@@ -167,8 +164,7 @@ impl Audit {
             // What a resumed agent repeats of its conversation, before its session begins, was decided then.
             Event::Session { .. } if self.coverage == Coverage::Some => {
                 self.open.clear();
-                self.unguarded.clear();
-                self.denied_by_rules = None;
+                self.unguarded = Unguarded::default();
                 None
             }
             Event::ToolUse { id, name, input, .. } if self.open.iter().any(|call| call.id == **id) => {
@@ -325,7 +321,6 @@ impl Audit {
             by_backend: by_backend.clone(),
             failure,
             unguarded: self.unguarded.clone(),
-            denied_by_rules: self.denied_by_rules.clone(),
         }
     }
 
@@ -363,16 +358,15 @@ impl Audit {
             self.failure.get_or_insert_with(|| format!("{words}: {output}"));
             return None;
         }
-        self.compare_with_rules(&words, call);
+        self.compare_with_own(&words, call);
         Some(words)
     }
 
-    /// Counts a call that ran undecided, if the person's rules deny it.
-    fn compare_with_rules(&mut self, words: &str, call: Option<[String; 2]>) {
+    /// Counts a call that ran undecided, if the guard or the person's rules refuse it.
+    fn compare_with_own(&mut self, words: &str, call: Option<[String; 2]>) {
         let (Some([tool, input]), Some(rules)) = (call, &self.own_denials) else { return };
-        if rules.deny(&tool, &input) {
-            let first = || RefusedCalls { first: mask(words), count: 0 };
-            self.denied_by_rules.get_or_insert_with(first).count += 1;
+        if let Some(refuser) = rules.refuser(&tool, &input) {
+            self.unguarded.add_refused(refuser, words);
         }
     }
 
@@ -385,7 +379,7 @@ impl Audit {
         let is_over = |call: &Open| call.parent == parent && call.message != message;
         let over: Vec<Open> = self.open.extract_if(.., |call| is_over(call)).collect();
         let lost = over.into_iter().find(|call| !self.decisions.has(&call.id))?;
-        self.compare_with_rules(&lost.words, lost.call);
+        self.compare_with_own(&lost.words, lost.call);
         Some(lost.words)
     }
 }

@@ -1,4 +1,5 @@
-//! Cleans up after hosts that died: kills leftover processes, closes records, and removes stale sockets.
+//! Cleans up after hosts that died: kills leftover processes, records what they no longer could, closes records, and
+//! removes stale sockets.
 
 use super::discover::sockets;
 use super::record::{AgentEnd, Record};
@@ -9,6 +10,7 @@ use murmur_core::id::AgentId;
 use serde::Serialize;
 use std::io;
 use std::path::Path;
+use sys::paths::DataDir;
 use sys::process_lock::{self, ProcessLock};
 use sys::{clock, process, socket};
 
@@ -72,7 +74,11 @@ fn is_old(result: &AgentEnd, now: Timestamp) -> bool {
     result.ended_at.parse::<Timestamp>().is_ok_and(|ended| now.duration_since(ended) > KEPT)
 }
 
-/// Kills what is left of the agent of `record`, whose host is dead.
+/// Kills what is left of the agent of `record`, whose host is dead, and records what the host no longer could.
 pub(super) fn reap(record: &Record) {
     process::kill_marked(&marks(record.info.agent_id.as_str(), Some(&record.data_dir)));
+    if let Ok(dir) = DataDir::find(Some(&record.data_dir), None, None) {
+        // Best effort: nothing that is written here could tell about a full disk.
+        let _unrecorded = record.unrecorded.record(&dir, &record.info, clock::now());
+    }
 }

@@ -1,9 +1,11 @@
 //! murmur's own event format: the events in a host's stream (docs/reference/host-events.md).
 
 mod client_call;
+mod progress;
 mod report;
 
-use super::protocol::Wait;
+pub use progress::Progress;
+
 use super::state::State;
 use murmur_agent::event::{Event as Agent, McpServer, PermissionRequest, RunResult, Tokens};
 use murmur_core::id::SessionId;
@@ -12,7 +14,6 @@ use murmur_rpc::envelope::{event_line, write_event};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use sys::error::Failure;
 
 /// An event that murmur itself generates rather than deriving it from the agent's output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -108,23 +109,6 @@ impl MurmurEvent {
             Self::Problem { text } => event_line("problem", agent_id, offset, &Text { text }),
         }
     }
-}
-
-/// Progress reported to the caller while an agent runs.
-#[derive(Debug)]
-pub enum Progress<'a> {
-    /// It starts without its repository's files, since they are not trusted.
-    Untrusted(&'a Failure),
-    /// Its process runs, with this id.
-    Spawned(Option<u32>),
-    /// It is sent this message.
-    Message(&'a str),
-    /// An event of the agent.
-    Agent(&'a Agent<'a>),
-    /// One of its calls waits for a person.
-    Waiting(&'a Wait),
-    /// The call with this request id no longer waits.
-    Waited(&'a RequestId),
 }
 
 /// An event derived from the agent's output.

@@ -43,4 +43,5 @@ pub mod run;
 pub mod serve;
 pub mod state;
 mod terminals;
+pub mod unrecorded;
 pub mod watchdogs;

@@ -1,14 +1,21 @@
-//! Whether a person's own rules deny a call that its agent ran without asking, which can only be noticed afterwards.
+//! Whether the guard or a person's own rules refuse a call that its agent ran without asking, which can only be
+//! noticed afterwards.
 
+use crate::audit::RefusedCalls;
 use murmur_agent::rule_files::{self, Project};
+use murmur_core::permit::decision::{DecidedBy, DecisionKind};
 use murmur_core::permit::deny_list;
+use murmur_core::permit::pipeline::{self, NextStep};
+use murmur_core::permit::policy::Policy;
 use murmur_core::permit::rules::{self, Action, Reading, Rules};
+use secrets::mask;
+use serde::{Deserialize, Serialize};
 use shell_guard::call::{Call, Place, ProtectedPaths};
-use shell_guard::shell;
+use shell_guard::{guard, shell};
 use std::path::{Path, PathBuf};
 use sys::paths::{DataDir, User};
 
-/// The rules and the deny list of one agent.
+/// The guard, the rules and the deny list of one agent.
 #[derive(Debug, Clone)]
 pub struct OwnDenials {
     dir: DataDir,
@@ -17,10 +24,72 @@ pub struct OwnDenials {
     workspace: PathBuf,
     /// The deny list.
     patterns: Vec<String>,
+    policy: Policy,
+    /// What the guard protects.
+    own: ProtectedPaths,
+}
+
+/// Calls that ran without a decision.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Unguarded {
+    /// The first [`NAMED`].
+    pub calls: Vec<String>,
+    /// How many more there are.
+    pub more: usize,
+    /// Those of all that the guard refuses.
+    pub by_guard: Option<RefusedCalls>,
+    /// Those of all that the rules or the deny list deny.
+    pub by_rules: Option<RefusedCalls>,
+}
+
+/// How many calls to name.
+const NAMED: usize = 20;
+
+impl Unguarded {
+    /// How many calls there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.calls.len() + self.more
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// Adds a call.
+    pub(super) fn add(&mut self, call: &str) {
+        if self.calls.len() < NAMED {
+            self.calls.push(mask(call));
+        } else {
+            self.more += 1;
+        }
+    }
+
+    /// Counts a call that `refuser` refuses.
+    pub(super) fn add_refused(&mut self, refuser: Refuser, call: &str) {
+        let counted = match refuser {
+            Refuser::Guard => &mut self.by_guard,
+            Refuser::Rules => &mut self.by_rules,
+        };
+        counted.get_or_insert_with(|| RefusedCalls { first: mask(call), count: 0 }).count += 1;
+    }
+}
+
+/// What refuses a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refuser {
+    /// The guard.
+    Guard,
+    /// The rules or the deny list.
+    Rules,
 }
 
 impl OwnDenials {
-    /// Those of an agent of `project` in `workspace`. `deny` is added to the built-in deny list; `None` turns it off.
+    /// Those of an agent of `project` in `workspace` with `policy`. `deny` is added to the built-in deny list; `None`
+    /// turns it off. The guard protects `own`.
     #[must_use]
     pub fn of(
         dir: &DataDir,
@@ -28,33 +97,49 @@ impl OwnDenials {
         project: Project,
         workspace: &Path,
         deny: Option<&[String]>,
+        policy: Policy,
+        own: ProtectedPaths,
     ) -> Self {
         let patterns = deny.map(|own| deny_list::build(own.iter().map(String::as_str)));
         let patterns = patterns.into_iter().flatten().map(|pattern| pattern.to_string()).collect();
-        Self { dir: dir.clone(), user: user.clone(), project, workspace: workspace.to_owned(), patterns }
+        let (dir, user) = (dir.clone(), user.clone());
+        Self { dir, user, project, workspace: workspace.to_owned(), patterns, policy, own }
     }
 
-    /// Whether they deny this call, now. Rules that are not readable deny every call.
-    pub(super) fn deny(&self, tool: &str, input: &str) -> bool {
+    /// Which of them refuses this call, now. Rules that are not readable deny every call.
+    pub(super) fn refuser(&self, tool: &str, input: &str) -> Option<Refuser> {
         let place = Place {
             workspace: self.workspace.clone(),
             cwd: self.workspace.clone(),
             home: self.user.home.clone(),
-            own: ProtectedPaths::default(),
+            own: self.own.clone(),
         };
         let input = serde_json::from_str(input).unwrap_or_default();
         let call = Call { tool: tool.to_owned(), input, place };
-        let reading = Reading {
-            commands: &shell::commands,
-            links: &|path| std::fs::read_link(path).ok(),
-            doubted: false,
-        };
-        let denies = |rules: &[&Rules]| {
-            rules::decide(rules, &call, reading).is_some_and(|matched| matched.action == Action::Deny)
-        };
+        let reading = Reading { commands: &shell::commands, links: &link, doubted: false };
         let paths = rule_files::files(&self.dir, &self.user.settings, &self.project);
-        let Some(files) = paths.ok().and_then(|paths| rule_files::read(paths).ok()) else { return true };
+        let Some(files) = paths.ok().and_then(|paths| rule_files::read(paths).ok()) else {
+            return Some(Refuser::Rules);
+        };
         let files: Vec<&Rules> = files.iter().filter_map(|file| file.rules.as_ref()).collect();
-        denies(&files) || denies(&[&Rules::denying(self.patterns.iter().map(String::as_str))])
+        let step = pipeline::decide(&call, &self.policy, &files, reading, |call| {
+            guard::inspect_call_with_links(call, link)
+        });
+        if let NextStep::Decided(decision) = step
+            && decision.kind == DecisionKind::Deny
+        {
+            match decision.by {
+                DecidedBy::Guard(_) => return Some(Refuser::Guard),
+                DecidedBy::Rule { .. } => return Some(Refuser::Rules),
+                _ => {}
+            }
+        }
+        let listed = Rules::denying(self.patterns.iter().map(String::as_str));
+        let matched = rules::decide(&[&listed], &call, reading);
+        matched.filter(|matched| matched.action == Action::Deny).map(|_| Refuser::Rules)
     }
+}
+
+fn link(path: &Path) -> Option<PathBuf> {
+    std::fs::read_link(path).ok()
 }

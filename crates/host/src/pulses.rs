@@ -75,7 +75,7 @@ impl Pulses {
                 self.put_message();
             }
             Progress::Waiting(wait) => self.waits(wait),
-            Progress::Untrusted(_) | Progress::Waited(_) => {}
+            Progress::Untrusted(_) | Progress::Waited(_) | Progress::Unrecorded(_) => {}
         }
     }
 

@@ -1,6 +1,7 @@
 //! `hosts/<agent>.json`: the agent's host process, and its result (docs/reference/host-protocol.md).
 
 use super::protocol::{AgentInfo, HOST_PROTOCOL_VERSION};
+use super::unrecorded::Unrecorded;
 use derun::id::SessionId as CaptureId;
 use murmur_core::id::AgentId;
 use serde::{Deserialize, Serialize};
@@ -39,6 +40,9 @@ pub struct Record {
     /// The capture session with its output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<CaptureId>,
+    /// What is to be recorded when it has ended.
+    #[serde(default, skip_serializing_if = "Unrecorded::is_empty")]
+    pub unrecorded: Unrecorded,
     /// Its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<AgentEnd>,
@@ -103,6 +107,7 @@ impl Record {
             info,
             task: String::new(),
             capture: None,
+            unrecorded: Unrecorded::default(),
             result: None,
         }
     }
@@ -152,8 +157,18 @@ impl Record {
         held.rewrite(&serde_json::to_vec(self)?)
     }
 
-    /// Records the agent's result.
+    /// Keeps `unrecorded`, if it has more than is kept.
+    pub fn note_unrecorded(&mut self, held: &ProcessLock, unrecorded: &Unrecorded) -> io::Result<()> {
+        if self.unrecorded.is_like(unrecorded) {
+            return Ok(());
+        }
+        self.unrecorded = unrecorded.clone();
+        held.rewrite(&serde_json::to_vec(self)?)
+    }
+
+    /// Records the agent's result; everything else is recorded by then.
     pub fn close(&mut self, held: &ProcessLock, result: AgentEnd) -> io::Result<()> {
+        self.unrecorded = Unrecorded::default();
         self.result = Some(result);
         held.rewrite(&serde_json::to_vec(self)?)
     }

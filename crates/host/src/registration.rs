@@ -3,6 +3,7 @@
 use super::cleanup::reap;
 use super::protocol::AgentInfo;
 use super::record::{AgentEnd, ClaimError, Record};
+use super::unrecorded::Unrecorded;
 use derun::id::SessionId as CaptureId;
 use murmur_core::id::AgentId;
 use std::io;
@@ -162,9 +163,15 @@ impl Registration {
     }
 
     /// Records the capture session that has the agent's output.
-    pub fn note_capture(&mut self, capture: CaptureId) -> io::Result<()> {
+    pub fn note_capture(&self, capture: CaptureId) -> io::Result<()> {
         let Presence { record, held, .. } = &mut *self.presence();
         held.as_ref().map_or(Ok(()), |held| record.note_capture(held, capture))
+    }
+
+    /// Keeps in the record what is to be recorded when the agent has ended.
+    pub fn note_unrecorded(&self, unrecorded: &Unrecorded) -> io::Result<()> {
+        let Presence { record, held, .. } = &mut *self.presence();
+        held.as_ref().map_or(Ok(()), |held| record.note_unrecorded(held, unrecorded))
     }
 
     /// Records the agent's result.

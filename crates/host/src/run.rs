@@ -309,6 +309,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         } else if let Some(call) = breach {
             self.end_breached(call);
         }
+        self.report_unrecorded();
         self.take(Input::Background(self.activity.background()));
         for input in inputs {
             self.take(input);

@@ -6,7 +6,7 @@ use super::super::user_env::UserEnv;
 use super::super::{runtime, verbose};
 use crate::beat::{self, BeatError, Job};
 use crate::daemon::launch::BeatReport;
-use crate::outcome::{StopReason, notice};
+use crate::outcome::StopReason;
 use anyhow::{Context, bail};
 use derun::cli::captures;
 use derun::cli::stdout::stdout;
@@ -23,6 +23,7 @@ use murmur_core::config::settings::Settings;
 use murmur_core::permit::manager;
 use murmur_core::permit::policy::{Policy, Role};
 use murmur_core::permit::rules::Rules;
+use murmur_hook::own;
 use murmur_host::capture::Destination;
 use murmur_host::event::Progress;
 use murmur_host::launch::StartReport;
@@ -35,9 +36,10 @@ use murmur_host::registration::Registration;
 use murmur_host::run::holds::Watched;
 use murmur_host::run::{self as host, Spec};
 use murmur_host::state::AgentKind;
+use murmur_host::unrecorded::Unrecorded;
 use murmur_rpc::caller::{HOST, MANAGER};
+use murmur_store::journal::decisions;
 use murmur_store::journal::unfinished::{LineKept, Unwritten};
-use murmur_store::journal::{append, decisions, unknown};
 use murmur_store::limits::{self, Reports};
 use murmur_store::pulse::task;
 use std::io::{self, Write};
@@ -45,7 +47,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use sys::error::{Failure, Hinted};
 use sys::paths::{DataDir, User};
-use sys::unreadable::unwritable;
 use sys::{clock, inherited, process};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -120,6 +121,10 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
         let observe = |progress: Progress<'_>, _| {
             note_version(&progress, backend);
             pulses.note(&progress);
+            if let Progress::Unrecorded(unrecorded) = progress {
+                // Best effort: it is recorded when the agent has ended.
+                let _unnoted = registration.note_unrecorded(unrecorded);
+            }
             if let Progress::Agent(event) = progress
                 && reports.observe(event, clock::now())
             {
@@ -138,7 +143,7 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
         let ended = clock::now();
         // Log this before closing the record, which removes an empty log.
         if let Ok((run, _)) = &ran {
-            record_run(&dir, &spec.info, run, started, ended);
+            record_run(&dir, &spec.info, run, ended);
         }
         let closed = registration.close(AgentEnd { ended_at: clock::rfc3339(ended), exit, error });
         let (run, drain) =
@@ -154,19 +159,20 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
 
 /// Records what the agent left: requests without an answer, unknown events, calls that nothing guarded, and lost
 /// output. Logs what can't be recorded.
-fn record_run(dir: &DataDir, info: &AgentInfo, run: &Run, started: Timestamp, ended: Timestamp) {
+fn record_run(dir: &DataDir, info: &AgentInfo, run: &Run, ended: Timestamp) {
     let log = |problem: &str| {
         let _full = writeln!(io::stderr(), "{} {problem}", clock::rfc3339(ended));
     };
     if let Err(error) = decisions::record_unanswered(dir, &run.unanswered) {
         log(&Failure::of(&error).line());
     }
-    // Best effort: it is only for the doctor.
-    let _untold = unknown::record(dir, &info.backend.to_string(), &run.version, &run.unknown, ended);
-    if let Some(line) = notice::unguarded(info, &run.refusals, started, ended)
-        && let Err(error) = append::append(&dir.journal(), &line)
-    {
-        log(&unwritable(&dir.journal(), &error).line());
+    let unrecorded = Unrecorded {
+        unguarded: run.refusals.unguarded.clone(),
+        unknown: run.unknown.clone(),
+        version: run.version.clone(),
+    };
+    if let Err(failure) = unrecorded.record(dir, info, ended) {
+        log(&failure.line());
     }
     if let Some(lost) = &run.lost {
         log(&format!("output is incomplete: {lost}"));
@@ -260,6 +266,7 @@ fn spec(
         stdin: message.into_bytes(),
     };
     let agent = backend::prepare(&backend, plan)?;
+    let own = own::find(dir, &user, &policy, &backend, None);
     let spec = Spec {
         info,
         invocation: agent.invocation,
@@ -273,7 +280,7 @@ fn spec(
         hook: agent.hook,
         decisions: dir.decisions(),
         is_audited: policy.guard,
-        own_denials: Some(OwnDenials::of(dir, &user, whose, &worktree, Some(&[]))),
+        own_denials: Some(OwnDenials::of(dir, &user, whose, &worktree, Some(&[]), policy, own)),
         watched: Some(Watched {
             dir: dir.clone(),
             account: backend::account(&backend, &user.home, &own_env),

@@ -1,13 +1,18 @@
-//! Calls that an agent runs without asking, although a person's own rules deny them: murmur can only notice them
-//! afterwards.
+//! Calls that an agent runs without asking, although the guard or a person's own rules refuse them: murmur can only
+//! notice them afterwards.
 
 use serde_json::{Value, json};
 
 use super::said;
 use crate::env::Env;
 
-/// The journal line of a beat whose agent runs `curl x` and `ls` without asking, with these rules of the user.
+/// The journal line of a beat whose agent runs `ls` and `curl x` without asking, with these rules of the user.
 fn ran(env: &Env, rules: &str, answer: &str) -> Value {
+    ran_all(env, rules, &["ls", "curl x"], &json!({}), answer)
+}
+
+/// That of one whose agent runs these commands, and whose entry in config.json has `keys`.
+fn ran_all(env: &Env, rules: &str, commands: &[&str], keys: &Value, answer: &str) -> Value {
     // Under another name, murmur doesn't make it ask.
     let program = env.agent("opencode");
     let folder = env.data().join("config");
@@ -16,10 +21,12 @@ fn ran(env: &Env, rules: &str, answer: &str) -> Value {
     std::fs::write(folder.join("config.toml"), settings).unwrap();
     std::fs::write(folder.join("permissions.toml"), rules).unwrap();
     let site = env.workspace("site", "Look.");
-    let entry = json!({ "path": site.0, "interval": "30m", "agent": "acp:mine" });
+    let mut entry = json!({ "path": site.0, "interval": "30m", "agent": "acp:mine" });
+    entry.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
     env.configure(&json!({ "workspaces": [entry] }).to_string());
     let call = |id: &str, command: &str| json!([{ "type": "tool_use", "id": id, "name": "Bash", "input": { "command": command } }]);
-    site.plays(&json!({ "script": [call("c1", "ls"), call("c2", "curl x"), said(answer)] }));
+    let calls = commands.iter().enumerate().map(|(at, command)| call(&format!("c{at}"), command));
+    site.plays(&json!({ "script": calls.chain([said(answer)]).collect::<Vec<_>>() }));
     env.run(["beat", "site"]);
     env.journal().pop().unwrap()
 }
@@ -44,4 +51,34 @@ fn a_call_that_ran_unasked_and_that_rules_deny_needs_attention() {
         "HEARTBEAT_OK",
     );
     assert_eq!((&line["outcome"], &line["summary"]), (&json!("ok"), &Value::Null), "{line}");
+}
+
+#[test]
+fn a_call_that_ran_unasked_and_that_the_guard_refuses_needs_attention() {
+    let allow = "[[rules]]\ntool = \"Bash\"\naction = \"allow\"\npattern = \"git:*\"\n";
+    // Dangerous by itself, or because it changes what belongs to murmur.
+    for command in ["git -c core.hooksPath=x push --force", "tee ~/.murmur/config.json"] {
+        let env = Env::new();
+        let line = ran_all(&env, allow, &["ls", command], &json!({}), "HEARTBEAT_OK");
+        let summary =
+            format!("HEARTBEAT_OK, but it ran Bash({command}) without asking, which the guard refuses");
+        assert_eq!((&line["outcome"], &line["summary"]), (&json!("attention"), &json!(summary)), "{line}");
+    }
+    // Without the guard, nothing refuses it.
+    let env = Env::new();
+    let skip = json!({ "permissions": "skip" });
+    let line = ran_all(&env, "", &["tee ~/.murmur/config.json"], &skip, "HEARTBEAT_OK");
+    assert_eq!(line["outcome"], "ok", "{line}");
+}
+
+#[test]
+fn all_calls_that_ran_unasked_are_counted() {
+    let env = Env::new();
+    let line = ran_all(&env, "", &["ls"; 25], &json!({}), "HEARTBEAT_OK");
+    assert_eq!(line["unguarded"].as_array().unwrap().len(), 20);
+    assert_eq!(line["unguardedMore"], 5);
+    let log = env.run(["log"]);
+    assert!(log.contains("25 calls ran unchecked"), "{log}");
+    let status = env.murmur(["status", "--json"]).json();
+    assert_eq!(status["heartbeats"][0]["last"]["unguarded"], 25, "{status}");
 }

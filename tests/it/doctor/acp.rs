@@ -40,7 +40,15 @@ fn an_agent_that_is_used_introduces_itself_and_is_ended() {
     write(&config.join("config.toml"), "[acp.opencode]\ncommand = \"false\"\n", 0o600);
     let found = finding(&env, "acp agents");
     assert_eq!(found["level"], "fail");
-    let ended = "false ended with exit status: 1 instead of answering `initialize`";
+    let replaced = "acp:opencode: config.toml starts acp:opencode with \"false\", which is not opencode";
+    assert_eq!(found["found"], replaced);
+    let other = env.home().join("other/opencode");
+    std::fs::create_dir_all(other.parent().unwrap()).unwrap();
+    write(&other, "#!/bin/sh\nexit 1\n", 0o755);
+    write(&config.join("config.toml"), &format!("[acp.opencode]\ncommand = {other:?}\n"), 0o600);
+    let found = finding(&env, "acp agents");
+    assert_eq!(found["level"], "fail");
+    let ended = "opencode ended with exit status: 1 instead of answering `initialize`";
     assert!(found["found"].as_str().unwrap().ends_with(ended), "{found}");
     assert_eq!(found["hint"], "run it yourself and see what it prints");
 }

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use rustix::process::Signal;
 use serde_json::json;
 
 use super::{ID, Live, is_idle_after};
-use crate::env::Env;
+use crate::env::{Env, kill};
 
 /// Configures `acp:mine`: OpenCode under another name, which murmur doesn't make ask. Returns the folder of settings.
 fn unasking(env: &Env) -> PathBuf {
@@ -59,4 +60,27 @@ fn a_call_of_a_hosted_agent_that_rules_deny_is_named() {
     agent.wait_for_end();
     let summary = "agent site-1 ran calls without asking: Bash(ls); your rules deny Bash(ls)";
     assert_eq!(env.journal()[0]["summary"], summary);
+}
+
+#[test]
+fn calls_that_ran_unasked_are_journaled_even_if_the_host_is_killed() {
+    let env = Env::new();
+    unasking(&env);
+    let call = json!([{ "type": "tool_use", "id": "call_1", "name": "Bash", "input": { "command": "ls" } }]);
+    env.site(&json!({ "live": null, "script": [call, [{ "type": "text", "text": "Done" }]] }));
+    let agent = Live::of(&env, env.spawning(ID, &["--backend", "acp:mine", "--json", "Look"]));
+    agent.follow(0).until(|event| is_idle_after(event, 1));
+    kill(agent.pid, Signal::KILL);
+    agent.wait_for_end();
+    for _ in 0..2 {
+        env.murmur(["host", "discover"]).run();
+        let [line] = &env.journal()[..] else { panic!("{}", env.journal_text()) };
+        let keys = ["kind", "agent", "backend", "unguarded", "summary"].map(|key| &line[key]);
+        let summary = "agent site-1 ran calls without asking: Bash(ls)";
+        let expected =
+            [&json!("unguarded"), &json!(ID), &json!("acp:mine"), &json!(["Bash(ls)"]), &json!(summary)];
+        assert_eq!(keys, expected);
+    }
+    let shown = env.run(["show", ID]);
+    assert!(shown.contains("Bash(ls)  unchecked  "), "{shown}");
 }

@@ -15,6 +15,8 @@ const VERSION_LENGTH: usize = 40;
 pub struct Introduction {
     /// Its name and version; empty if it doesn't say.
     pub program: String,
+    /// Its version; empty if it doesn't say.
+    pub version: String,
     /// What it can do with sessions besides beginning them, sorted: `load`, `resume`, `list` and others.
     pub sessions: Vec<String>,
 }
@@ -49,7 +51,7 @@ impl Introduction {
         let mut sessions: Vec<String> = named.map(|(name, _)| name.clone()).collect();
         sessions.extend((offered["loadSession"] == true).then(|| "load".to_owned()));
         sessions.sort();
-        Self { program, sessions }
+        Self { program, version: version(result), sessions }
     }
 
     /// Whether it can resume a conversation.
@@ -97,7 +99,7 @@ mod tests {
         let read = |result: &Value| read(&response(result)).unwrap().unwrap();
         let opencode =
             read(&json!({ "protocolVersion": 1, "agentCapabilities": offered, "agentInfo": info }));
-        assert_eq!(opencode.program, "OpenCode 1.18.33");
+        assert_eq!((opencode.program.as_str(), opencode.version.as_str()), ("OpenCode 1.18.33", "1.18.33"));
         assert_eq!(opencode.sessions, ["close", "list", "load"]);
         assert!(opencode.resumes());
         let bare = read(&json!({ "protocolVersion": 1 }));

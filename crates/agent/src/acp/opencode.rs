@@ -2,6 +2,7 @@
 //! every tool, which would replace those denials, so that a call which the user forbade could be allowed. Rather than
 //! that, the agent is not started.
 
+use super::program::OPENCODE_SETTINGS;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use sys::error::{Failure, Hinted};
@@ -34,6 +35,20 @@ pub(super) fn instructions(workspace: &Path) -> Vec<String> {
     INSTRUCTIONS.into_iter().map(files).find(|files| !files.is_empty()).unwrap_or_default()
 }
 
+/// The settings in [`OPENCODE_SETTINGS`], to which murmur adds its own.
+///
+/// # Errors
+/// If they are not a JSON object. OpenCode would also read comments and trailing commas.
+pub(super) fn settings(text: Option<&str>) -> Result<Value, Failure> {
+    let hint = "write it without comments and trailing commas, or set OPENCODE_CONFIG to a file with it";
+    let failed = |cause: &str| failure!("{OPENCODE_SETTINGS} is not a JSON object: {cause}").hint(hint);
+    match serde_json::from_str(text.unwrap_or("{}")) {
+        Ok(Value::Object(settings)) => Ok(Value::Object(settings)),
+        Ok(_) => Err(failed("it is another value")),
+        Err(error) => Err(failed(&error.to_string())),
+    }
+}
+
 /// Checks that no file has a denial that would be lost, nor the settings and permissions in the environment.
 ///
 /// # Errors
@@ -50,7 +65,7 @@ pub(super) fn check(
         let text = bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         refuse_denial(&path.display().to_string(), text.as_deref())?;
     }
-    refuse_denial("OPENCODE_CONFIG_CONTENT", settings)?;
+    refuse_denial(OPENCODE_SETTINGS, settings)?;
     let permission = permission.map(|permission| format!("{{\"permission\":{permission}}}"));
     refuse_denial("OPENCODE_PERMISSION", permission.as_deref())
 }
@@ -138,6 +153,26 @@ mod tests {
             "{ // mine\n \"model\": \"a/b\" }",
         ] {
             assert!(!is_refused(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn settings_in_the_environment_that_are_not_plain_json_are_refused() {
+        assert_eq!(settings(None).unwrap(), serde_json::json!({}));
+        assert_eq!(settings(Some(r#"{"a":1}"#)).unwrap(), serde_json::json!({ "a": 1 }));
+        for (text, cause) in [
+            ("// mine\n{}", "expected value at line 1 column 1"),
+            (r#"{"a":1,}"#, "trailing comma at line 1 column 8"),
+            ("[]", "it is another value"),
+        ] {
+            let error = settings(Some(text)).unwrap_err();
+            assert_eq!(
+                error.line(),
+                format!(
+                    "OPENCODE_CONFIG_CONTENT is not a JSON object: {cause}; write it without comments and trailing commas, \
+                 or set OPENCODE_CONFIG to a file with it"
+                )
+            );
         }
     }
 

@@ -20,6 +20,8 @@ pub(super) struct Program {
     pub(super) repeats_late: bool,
     /// Whether it takes the settings of Claude Code with a new conversation.
     is_claude: bool,
+    /// The beginnings of the versions that murmur was tested with, oldest first (fixtures/agents.md).
+    tested: &'static [&'static str],
 }
 
 /// How a program is told which model to use.
@@ -41,6 +43,7 @@ const OTHER: Program = Program {
     is_counted: false,
     repeats_late: false,
     is_claude: false,
+    tested: &[],
 };
 
 /// Known programs, by name.
@@ -49,26 +52,39 @@ const KNOWN: [(&str, Program); 5] = [
         "opencode",
         Program {
             env: &[("OPENCODE_DISABLE_PROJECT_CONFIG", "1"), ("OPENCODE_DISABLE_AUTOUPDATE", "1")],
+            tested: &["1.18."],
             ..OTHER
         },
     ),
-    ("claude-agent-acp", Program { mode: Some("default"), is_claude: true, ..OTHER }),
-    ("codex-acp", Program { mode: Some("workspace-write"), is_counted: true, ..OTHER }),
+    ("claude-agent-acp", Program { mode: Some("default"), is_claude: true, tested: &["0.101."], ..OTHER }),
+    ("codex-acp", Program { mode: Some("workspace-write"), is_counted: true, tested: &["2.6."], ..OTHER }),
     (
         "goose",
         Program {
             env: &[("GOOSE_MODE", "approve")],
             mode: Some("approve"),
             model: ModelBy::Variable("GOOSE_MODEL"),
+            tested: &["1.34.", "1.52."],
             is_counted: true,
             ..OTHER
         },
     ),
     (
         "gemini",
-        Program { mode: Some("default"), model: ModelBy::Option("--model"), repeats_late: true, ..OTHER },
+        Program {
+            mode: Some("default"),
+            model: ModelBy::Option("--model"),
+            repeats_late: true,
+            tested: &["0.61."],
+            ..OTHER
+        },
     ),
 ];
+
+/// The program called `name`, if it is known, and the beginnings of the versions that murmur was tested with.
+pub(crate) fn tested(name: &str) -> Option<(&'static str, &'static [&'static str])> {
+    KNOWN.iter().find(|(known, _)| *known == name).map(|(name, program)| (*name, program.tested))
+}
 
 /// goose's name, which has plugins.
 pub(super) const GOOSE: &str = "goose";
@@ -119,7 +135,7 @@ impl Program {
 /// The variables for opencode: it asks about every call. Subagents are turned off, because their calls are neither
 /// asked about nor shown, and so are questions, because nobody could answer them. It reads the files in `instructions`,
 /// although it reads no settings of the repository. `settings` are the user's own in [`OPENCODE_SETTINGS`].
-pub(super) fn opencode(settings: Option<&str>, instructions: Vec<String>) -> Vec<(&'static str, OsString)> {
+pub(super) fn opencode(mut settings: Value, instructions: Vec<String>) -> Vec<(&'static str, OsString)> {
     let mut permissions: Map<String, Value> = Map::new();
     permissions.insert("*".to_owned(), "ask".into());
     permissions.extend(OPENCODE_TOOLS.map(|tool| (tool.to_owned(), "ask".into())));
@@ -127,11 +143,6 @@ pub(super) fn opencode(settings: Option<&str>, instructions: Vec<String>) -> Vec
     let permissions = Value::Object(permissions);
     let mut env = vec![("OPENCODE_PERMISSION", permissions.to_string().into())];
     // Without this, a call that is denied ends the turn.
-    let mut settings = match settings.map(serde_json::from_str::<Value>) {
-        None => json!({}),
-        Some(Ok(settings)) if settings.is_object() => settings,
-        Some(_) => return env,
-    };
     set(&mut settings, &["experimental", "continue_loop_on_deny"], true.into());
     // The user's permissions for its default agent would count before the others.
     set(&mut settings, &["agent", "build", "permission"], permissions);
@@ -162,7 +173,8 @@ mod tests {
 
     #[test]
     fn every_built_in_program_is_known() {
-        for (name, _) in KNOWN {
+        for (name, program) in KNOWN {
+            assert!(!program.tested.is_empty(), "{name}");
             let backend = murmur_core::config::backend::Backend::Acp(name.into());
             assert!(backend.built_in().is_some(), "{name}");
         }
@@ -172,7 +184,7 @@ mod tests {
     #[test]
     fn opencodes_own_settings_are_kept() {
         let own = r#"{"model":"a/b","instructions":["x"],"experimental":{"x":1},"agent":{"build":{"permission":{"bash":"allow"}}}}"#;
-        let env = opencode(Some(own), vec!["/site/AGENTS.md".to_owned()]);
+        let env = opencode(serde_json::from_str(own).unwrap(), vec!["/site/AGENTS.md".to_owned()]);
         let settings = env.iter().find(|(name, _)| *name == OPENCODE_SETTINGS).unwrap();
         let settings: Value = serde_json::from_str(settings.1.to_str().unwrap()).unwrap();
         assert_eq!(settings["model"], "a/b");
@@ -180,7 +192,6 @@ mod tests {
         assert_eq!(settings["experimental"], json!({ "x": 1, "continue_loop_on_deny": true }));
         assert_eq!(settings["agent"]["build"]["permission"]["bash"], "ask");
         assert_eq!(settings["agent"]["build"]["permission"]["task"], "deny");
-        assert_eq!(opencode(Some("// not plain JSON"), Vec::new()).len(), 1);
-        assert_eq!(opencode(None, Vec::new()).len(), 2);
+        assert_eq!(opencode(json!({}), Vec::new()).len(), 2);
     }
 }

@@ -33,7 +33,7 @@ pub fn environment(
         let files = opencode::files(home, xdg, named);
         opencode::check(&files, settings.as_deref(), variable("OPENCODE_PERMISSION").as_deref())?;
         let instructions = workspace.map(opencode::instructions).unwrap_or_default();
-        let own = program::opencode(settings.as_deref(), instructions);
+        let own = program::opencode(opencode::settings(settings.as_deref())?, instructions);
         env.extend(own.into_iter().map(|(name, value)| (name.to_owned(), value)));
     }
     let is_chosen = configured.iter().any(|(name, _)| name == goose::PLUGINS);

@@ -1,8 +1,9 @@
 //! The table `acp.<name>` of config.toml: a program that speaks the Agent Client Protocol, and what murmur offers it.
 
-use super::backend::{Backend, Command};
+use super::backend::{Backend, Command, built_in_names};
 use super::checked::Check;
 use super::problem::Problem;
+use super::spelling::nearest;
 use super::toml_text;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use sys::error::Failure;
+use sys::error::{Failure, Hinted};
 use sys::failure;
 use toml::Spanned;
 
@@ -176,4 +177,47 @@ pub(super) fn checked(
         Ok((name, AcpProgram { command, env: env.into_iter().collect(), offers }))
     };
     tables.into_iter().map(checked).collect()
+}
+
+/// A name of an agent for which there is no program.
+#[derive(Debug, thiserror::Error)]
+pub enum UnknownProgram {
+    /// It is neither built in nor in config.toml.
+    #[error("agent {0} is not configured")]
+    Missing(Backend),
+    /// It is built in, and what is known about it doesn't hold for the program in config.toml.
+    #[error("config.toml starts {agent} with {command:?}, which is not {program}")]
+    Replaced {
+        /// The agent.
+        agent: Backend,
+        /// The program of that name.
+        program: String,
+        /// The program in config.toml.
+        command: String,
+    },
+}
+
+impl UnknownProgram {
+    /// Its name in config.toml.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Missing(Backend::Acp(name)) | Self::Replaced { agent: Backend::Acp(name), .. } => name,
+            _ => "",
+        }
+    }
+}
+
+impl Hinted for UnknownProgram {
+    fn hint(&self) -> Option<String> {
+        if matches!(self, Self::Replaced { .. }) {
+            return Some("give the entry another name, such as [acp.mine], and use acp:mine".to_owned());
+        }
+        let name = self.name();
+        let add = format!("add [acp.{name}] with its command to config.toml");
+        let built_in: Vec<&str> = built_in_names().collect();
+        Some(match nearest(name, &built_in) {
+            Some(meant) => format!("did you mean acp:{meant}? Otherwise, {add}"),
+            None => add,
+        })
+    }
 }

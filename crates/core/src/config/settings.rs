@@ -15,16 +15,15 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use toml::Spanned;
 
-use super::acp_program::{self, AcpKeys, AcpProgram};
+use super::acp_program::{self, AcpKeys, AcpProgram, UnknownProgram};
 use super::approval::{Approval, ApprovalSettings, Checker, Questions, Word};
-use super::backend::{Backend, Command, built_in_names};
+use super::backend::{Backend, Command};
 use super::captures::Captures;
 use super::checked::Check;
 use super::interval::Interval;
 use super::notify::Notify;
 use super::problem::Problem;
 use super::quiet::Quiet;
-use super::spelling::nearest;
 use super::toml_text;
 use sys::file;
 use sys::unreadable::uncommon;
@@ -93,33 +92,6 @@ impl WrongTables {
             Err(SettingsError::Wrong(_, tables)) => tables.failures(),
             Err(SettingsError::Read { .. }) => Vec::new(),
         }
-    }
-}
-
-/// A program that is neither built in nor in config.toml.
-#[derive(Debug, thiserror::Error)]
-#[error("agent {0} is not configured")]
-pub struct UnknownProgram(Backend);
-
-impl UnknownProgram {
-    /// Its name in config.toml.
-    fn name(&self) -> &str {
-        match &self.0 {
-            Backend::Acp(name) => name,
-            Backend::Claude | Backend::Codex => "",
-        }
-    }
-}
-
-impl Hinted for UnknownProgram {
-    fn hint(&self) -> Option<String> {
-        let name = self.name();
-        let add = format!("add [acp.{name}] with its command to config.toml");
-        let built_in: Vec<&str> = built_in_names().collect();
-        Some(match nearest(name, &built_in) {
-            Some(meant) => format!("did you mean acp:{meant}? Otherwise, {add}"),
-            None => add,
-        })
     }
 }
 
@@ -363,14 +335,24 @@ impl Settings {
     /// How to start `backend`: as config.toml says, or else as built in.
     pub fn command(&self, backend: &Backend) -> Result<Command, UnknownProgram> {
         let built_in = backend.built_in();
-        let command = match backend {
-            Backend::Acp(name) => match self.acp.get(&**name) {
-                Some(own) => own.command(built_in),
-                None => built_in,
-            },
-            Backend::Claude | Backend::Codex => built_in,
+        let program = built_in.as_ref().map(|built_in| built_in.program.clone());
+        let own = match backend {
+            Backend::Acp(name) => self.acp.get(&**name),
+            Backend::Claude | Backend::Codex => None,
         };
-        command.ok_or_else(|| UnknownProgram(backend.clone()))
+        let command = match own {
+            Some(own) => own.command(built_in),
+            None => built_in,
+        };
+        let command = command.ok_or_else(|| UnknownProgram::Missing(backend.clone()))?;
+        match program {
+            // murmur knows how that one asks and what it can do, but nothing about others.
+            Some(program) if !Path::new(&command.program).ends_with(&program) => {
+                let (agent, command) = (backend.clone(), command.program);
+                Err(UnknownProgram::Replaced { agent, program, command })
+            }
+            _ => Ok(command),
+        }
     }
 }
 

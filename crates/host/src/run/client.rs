@@ -338,6 +338,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             sink(Progress::Agent(event), at);
         });
         self.capture.own(own);
+        self.report_unrecorded();
         acted.into_iter().for_each(|input| self.take(input));
     }
 }

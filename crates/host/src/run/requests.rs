@@ -3,6 +3,7 @@
 use super::Host;
 use crate::event::{MurmurEvent, Progress};
 use crate::protocol::Wait;
+use crate::unrecorded::Unrecorded;
 use murmur_store::journal::decisions::Unanswered;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -27,6 +28,14 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         });
         self.count_time();
         let _gone = tell.send(());
+    }
+
+    /// Reports what would be lost if this process were killed now.
+    pub(super) fn report_unrecorded(&mut self) {
+        let (unguarded, unknown) = (self.audit.unguarded(), self.capture.unknown());
+        let version = self.activity.version.clone();
+        let unrecorded = Unrecorded { unguarded: unguarded.clone(), unknown: unknown.clone(), version };
+        (self.sink)(Progress::Unrecorded(&unrecorded), self.begun.elapsed());
     }
 
     /// Ends the wait of the hook with this number.

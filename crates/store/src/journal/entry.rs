@@ -109,6 +109,9 @@ pub struct JournalEntry {
     /// Calls that the agent ran without asking, which only some backends can do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unguarded: Vec<String>,
+    /// How many more such calls there were.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unguarded_more: usize,
     /// Claude Code's id of the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
@@ -171,6 +174,11 @@ pub struct JournalEntry {
     pub retryable: bool,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
 /// Reads the id of a beat; `None` if it is empty.
 fn known_beat<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<BeatId>, D::Error> {
     let text = String::deserialize(deserializer)?;
@@ -201,6 +209,7 @@ impl JournalEntry {
             agent: String::new(),
             backend: Backend::default(),
             unguarded: Vec::new(),
+            unguarded_more: 0,
             session_id: None,
             cost_usd: None,
             cost_unknown: false,
@@ -222,6 +231,12 @@ impl JournalEntry {
             limit: None,
             retryable: false,
         }
+    }
+
+    /// How many calls the agent ran without asking.
+    #[must_use]
+    pub fn unguarded_count(&self) -> usize {
+        self.unguarded.len() + self.unguarded_more
     }
 
     /// Whether somebody stopped it, which is not a failure.

@@ -137,7 +137,7 @@ fn anything_unknown_is_an_error_with_its_position() {
 #[test]
 fn a_table_adds_a_program_or_changes_a_built_in_one() {
     let text = "[acp.mine]\ncommand = \"m\"\nargs = [\"a\"]\nenv = { A = \"1\" }\noffer = [\"terminal\"]\n\
-                [acp.opencode]\noffer = [\"fs\", \"terminal\"]\nenv = { B = \"2\" }\n[acp.goose]\ncommand = \"g\"\noffer = []\n\
+                [acp.opencode]\noffer = [\"fs\", \"terminal\"]\nenv = { B = \"2\" }\n[acp.goose]\ncommand = \"/opt/goose\"\noffer = []\n\
                 [acp.gemini]\nenv = { C = \"3\" }";
     let settings = parse(text).unwrap();
     let command = |name: &str| settings.command(&Backend::Acp(name.into())).unwrap();
@@ -148,7 +148,7 @@ fn a_table_adds_a_program_or_changes_a_built_in_one() {
     for (name, program, args, env, offers) in [
         ("mine", "m", vec!["a"], text(&[("A", "1")]), both(false, true)),
         ("opencode", "opencode", vec!["acp"], text(&[("B", "2")]), both(true, true)),
-        ("goose", "g", vec![], vec![], both(false, false)),
+        ("goose", "/opt/goose", vec![], vec![], both(false, false)),
         ("gemini", "gemini", vec!["--acp"], text(&[("C", "3")]), both(false, false)),
     ] {
         let args = args.into_iter().map(str::to_owned).collect();
@@ -159,6 +159,17 @@ fn a_table_adds_a_program_or_changes_a_built_in_one() {
     let meant = "did you mean acp:opencode? Otherwise, add [acp.opncode] with its command to config.toml";
     assert_eq!(misspelled, format!("agent acp:opncode is not configured; {meant}"));
     assert_eq!(unknown, "agent acp:other is not configured; add [acp.other] with its command to config.toml");
+}
+
+#[test]
+fn a_built_in_name_stands_for_its_own_program() {
+    let settings = parse("[acp.opencode]\ncommand = \"npx\"\nargs = [\"opencode\"]").unwrap();
+    let replaced = settings.command(&Backend::Acp("opencode".into())).unwrap_err().line();
+    assert_eq!(
+        replaced,
+        "config.toml starts acp:opencode with \"npx\", which is not opencode; give the entry another name, such as \
+         [acp.mine], and use acp:mine"
+    );
 }
 
 #[test]
