@@ -6,7 +6,7 @@ use murmur_agent::backend;
 use murmur_agent::invocation::own_env;
 use murmur_agent::rule_files::Project;
 use murmur_agent::settings::GuardedAgent;
-use murmur_core::config::backend::{Backend, Command};
+use murmur_core::config::backend::{Backend, Capability, Command};
 use murmur_core::config::captures::Captures;
 use murmur_core::config::file::{DEFAULT_BACKGROUND_WAIT, DEFAULT_MAX_TURNS};
 use murmur_core::config::gate::{Condition, Gate, Verifier};
@@ -286,11 +286,14 @@ impl Job {
         }
     }
 
-    /// The guard, the rules and the deny list that apply to it.
-    pub(super) fn own_denials(&self, dir: &DataDir) -> OwnDenials {
+    /// The guard, the rules and the deny list that apply to it; `None` if its backend asks about every call.
+    pub(super) fn own_denials(&self, dir: &DataDir) -> Option<OwnDenials> {
+        if self.backend.has(Capability::Hooks) {
+            return None;
+        }
         let own = own::find(dir, &self.user, &self.policy, &self.backend, None);
         let (project, deny) = (Project::of(&self.workspace), self.deny.as_deref());
-        OwnDenials::of(dir, &self.user, project, &self.workspace, deny, self.policy, own)
+        Some(OwnDenials::of(dir, &self.user, project, &self.workspace, deny, self.policy, own))
     }
 
     /// Its bounds on time and turns.

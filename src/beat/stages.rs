@@ -238,7 +238,7 @@ impl<'a> Beat<'a> {
             hook: agent.hook,
             decisions: self.dir.decisions(),
             is_audited: self.job.policy.guard,
-            own_denials: Some(self.job.own_denials(self.dir)),
+            own_denials: self.job.own_denials(self.dir),
             watched: None,
         };
         let untrusted = start.trust_state.failure(&self.job.workspace, &self.job.backend);

@@ -1,5 +1,5 @@
-//! `execve` for programs that are linked with musl: it starts a script without `#!` with `/bin/sh`, as a shell does, and
-//! as the `execvp` of other C libraries does. musl's `execvp` and `posix_spawn` call it.
+//! `execve` for programs that are linked with musl: it starts a script without `#!` with `/bin/sh`, as a shell does,
+//! and as the `execvp` of other C libraries does. musl's `execvp` and `posix_spawn` call it.
 
 #![cfg(any(test, target_env = "musl"))]
 #![expect(unsafe_code, reason = "it replaces one of C's functions")]

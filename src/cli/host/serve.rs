@@ -18,7 +18,7 @@ use murmur_agent::settings::{GuardedAgent, HookProgram};
 use murmur_agent::start::{Plan, PlannedFolder, RunKind};
 use murmur_agent::{backend, find};
 use murmur_claude_files::trust::{self, PrivateFile};
-use murmur_core::config::backend::Backend;
+use murmur_core::config::backend::{Backend, Capability};
 use murmur_core::config::settings::Settings;
 use murmur_core::permit::manager;
 use murmur_core::permit::policy::{Policy, Role};
@@ -266,7 +266,10 @@ fn spec(
         stdin: message.into_bytes(),
     };
     let agent = backend::prepare(&backend, plan)?;
-    let own = own::find(dir, &user, &policy, &backend, None);
+    let own_denials = (!backend.has(Capability::Hooks)).then(|| {
+        let own = own::find(dir, &user, &policy, &backend, None);
+        OwnDenials::of(dir, &user, whose, &worktree, Some(&[]), policy, own)
+    });
     let spec = Spec {
         info,
         invocation: agent.invocation,
@@ -280,7 +283,7 @@ fn spec(
         hook: agent.hook,
         decisions: dir.decisions(),
         is_audited: policy.guard,
-        own_denials: Some(OwnDenials::of(dir, &user, whose, &worktree, Some(&[]), policy, own)),
+        own_denials,
         watched: Some(Watched {
             dir: dir.clone(),
             account: backend::account(&backend, &user.home, &own_env),
