@@ -307,7 +307,7 @@ fn tick(text: &str) -> Result<Duration, Failure> {
 /// Show daemon and heartbeat status
 #[derive(Debug, ClapArgs)]
 pub(super) struct Status {
-    /// Name or workspace folder of a heartbeat to show with its settings [default: all]
+    /// Heartbeat to show with its settings, by name or workspace folder [default: all]
     #[arg(value_name = "NAME|PATH", value_hint = ValueHint::DirPath)]
     pub(super) name: Option<String>,
     /// Print output as JSON

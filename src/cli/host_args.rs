@@ -10,7 +10,7 @@ use std::time::Duration;
 /// Start, list, message and stop hosted agents
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Hosted agents outlive the daemon. Without one, calls that need your approval are denied.
+Hosted agents outlive the daemon. Without a daemon, calls that need your approval are denied.
 
 Examples:
   murmur host list                    list agents that have a host

@@ -32,7 +32,8 @@ pub(super) struct Pause {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 A heartbeat that came due while it was paused runs once, unless its catchUp key is `skip` or \
-shorter than the delay. If repeated failures slowed a heartbeat down, it returns to its schedule.
+shorter than the delay. Also restores the \
+schedule of heartbeats that repeated failures slowed down.
 
 Examples:
   murmur resume              resume the heartbeats of this folder

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 /// Review and trust a repository's Claude Code configuration
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Agents ignore a repository's Claude files (.claude, .mcp.json and CLAUDE.md) until you trust them. A \
-change, except to CLAUDE.md, revokes it.
+Agents ignore a repository's Claude files (.claude, .mcp.json and CLAUDE.md) until you trust them. \
+Changing one, except CLAUDE.md, revokes trust.
 
 Examples:
   murmur trust ~/repos/site             show the files and ask
