@@ -24,6 +24,9 @@ struct AccountJson<'a> {
     /// Until when no heartbeat that uses it starts, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     hold_until: Option<String>,
+    /// The limit that was reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hold_window: Option<&'a str>,
     windows: Vec<WindowJson<'a>>,
 }
 
@@ -73,9 +76,11 @@ fn account_json<'a>(account: &'a Account, usage: &'a Usage, now: Timestamp) -> A
         resets_at: known.resets_at.map(rfc3339),
         reported_at: rfc3339(known.reported_at),
     };
+    let hold = usage.held(now);
     AccountJson {
         account,
-        hold_until: usage.held(now).map(|hold| rfc3339(hold.until)),
+        hold_until: hold.map(|hold| rfc3339(hold.until)),
+        hold_window: hold.map(|hold| &*hold.window),
         windows: usage.windows.iter().map(window).collect(),
     }
 }

@@ -277,6 +277,7 @@ mod tests {
             agent: "site-1".to_owned(),
             workspace: "/w".into(),
             heartbeat: None,
+            defers: false,
             tool: tool.to_owned(),
             input: json!({}),
             cwd: "/w".into(),

@@ -209,7 +209,8 @@ impl Notifier {
                 input: row.input.clone(),
                 cwd: row.cwd.display().to_string(),
                 doubt: row.doubt.clone(),
-                expires_at: row.expires_at.clone(),
+                // A deferred one stays open; the daemon says when it is closed.
+                expires_at: row.expires_at.clone().filter(|_| !row.defers),
             }),
             ..known.event(EventKind::Waiting, row.asked_at.clone(), "")
         };

@@ -1,6 +1,7 @@
 //! Notifications, end to end: beats and requests, the daemon, the notifier, channels, and answers that come back.
 
 mod missed;
+mod refused;
 mod server;
 
 use crate::env::{Env, Workspace};

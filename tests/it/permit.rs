@@ -120,7 +120,7 @@ impl Env {
     }
 
     /// The lines of decisions.jsonl.
-    fn decisions(&self) -> Vec<Value> {
+    pub(crate) fn decisions(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.data().join("decisions.jsonl")).unwrap_or_default();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }

@@ -86,6 +86,7 @@ fn a_beat_that_a_limit_stops_is_limited_and_its_account_is_on_hold() {
     );
     let json = env.murmur(["limits", "--json"]).json();
     assert_eq!(json["accounts"][0]["holdUntil"], until);
+    assert_eq!(json["accounts"][0]["holdWindow"], "five_hour");
     let status = subscribed(&env, &["status"]).run();
     assert!(
         status.contains("on hold: claude ") && status.contains("whose five-hour limit is reached; ends in"),
@@ -312,6 +313,16 @@ fn a_reserve_keeps_heartbeats_from_starting_until_the_limit_resets() {
     assert!(status["heartbeats"][1]["held"].is_null() && status.get("holds").is_none(), "{status}");
     let shown = subscribed(&env, &["status"]).run();
     assert!(shown.contains("  next      in 1h 59m") || shown.contains("  next      in 2h"), "{shown}");
+    // Agents need not report when it resets.
+    change_limits(&env, |limits| {
+        let window = limits["accounts"][&account]["windows"]["five_hour"].as_object_mut().unwrap();
+        window.remove("resetsAt");
+    });
+    let why = env.wait(&env.data(), || {
+        let held = env.ask("status", &Value::Null)["heartbeats"][0]["held"].clone();
+        held["why"].as_str().filter(|why| why.contains("unknown")).map(str::to_owned)
+    });
+    assert!(why.ends_with("is used, and reserve is 30%; its reset time is unknown"), "{why}");
     change_limits(&env, |limits| {
         limits["accounts"][&account]["windows"]["five_hour"]["utilization"] = json!(0.70);
     });

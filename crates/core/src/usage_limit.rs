@@ -153,7 +153,9 @@ pub struct Reserved {
     pub window: String,
     /// The used part, from 0 to 1.
     pub utilization: f64,
-    /// When that limit resets.
+    /// When that limit resets, if that is known.
+    pub resets_at: Option<Timestamp>,
+    /// When it no longer counts: once it resets, or could no longer last.
     pub until: Timestamp,
 }
 
@@ -170,11 +172,16 @@ impl Usage {
     #[must_use]
     pub fn reserved_until(&self, reserve: Reserve, now: Timestamp) -> Option<Reserved> {
         let full = |(window, known): (&String, &Window)| {
-            let (utilization, until) = (known.utilization?, known.resets_at?);
-            let is_open = now < until && until.duration_since(now) <= max_ahead(window);
-            (is_open && utilization > reserve.usable()).then(|| Reserved {
-                window: window.clone(),
+            let (utilization, most) = (known.utilization?, max_ahead(window));
+            let is_plausible = |at: &Timestamp| at.duration_since(known.reported_at) <= most;
+            let resets_at = known.resets_at.filter(is_plausible);
+            let until = resets_at.or_else(|| known.reported_at.checked_add(most).ok())?;
+            let is_open = now < until && until.duration_since(now) <= most;
+            let window = window.clone();
+            (is_open && utilization > reserve.usable()).then_some(Reserved {
+                window,
                 utilization,
+                resets_at,
                 until,
             })
         };

@@ -237,6 +237,7 @@ mod tests {
             agent: "site-1".to_owned(),
             workspace: "/w".into(),
             heartbeat: None,
+            defers: false,
             tool: "Bash".to_owned(),
             input: json!({ "command": "git push" }),
             cwd: "/w".into(),

@@ -172,6 +172,7 @@ mod tests {
             agent: "site-1".to_owned(),
             workspace: "/w".into(),
             heartbeat: None,
+            defers: false,
             tool: "Bash".to_owned(),
             input,
             cwd: "/w".into(),

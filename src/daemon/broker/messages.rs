@@ -166,6 +166,9 @@ pub struct Row {
     /// When it was sent.
     #[serde(alias = "asked_at")]
     pub asked_at: String,
+    /// Whether it is deferred then, if a daemon can resume its beat.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub defers: bool,
     /// When it expires.
     #[serde(default, alias = "expires_at", skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
@@ -194,6 +197,7 @@ impl Row {
     pub(super) fn of<D>(id: &RequestId, open: &Open<D>) -> Self {
         let Open { request, input, asked, state } = open;
         let input = input.read().unwrap_or_else(|error| format!("not readable: {error}").into());
+        let defers = request.may_defer() && matches!(state, OpenState::Waiting { .. });
         let (state, until) = match state {
             OpenState::Waiting { until, .. } => ("waiting", *until),
             OpenState::Deferred(deferred::DeferredState::Deferred { until }) => ("deferred", *until),
@@ -210,6 +214,7 @@ impl Row {
             cwd: request.cwd.clone(),
             doubt: request.doubt.clone(),
             state: state.to_owned(),
+            defers,
             asked_at: clock::rfc3339(*asked),
             expires_at: until.map(clock::rfc3339),
         }

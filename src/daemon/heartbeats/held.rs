@@ -172,8 +172,9 @@ fn held(usage: &Usage, entry: &ScheduledHeartbeat, now: Timestamp) -> Option<Hel
     let reserve = entry.heartbeat.settings.reserve?.value;
     let reserved = usage.reserved_until(reserve, now)?;
     let used = 100.0 * reserved.utilization;
+    let unknown = if reserved.resets_at.is_none() { "; its reset time is unknown" } else { "" };
     let why = format!(
-        "{used:.0}% of the {} limit of {} is used, and reserve is {reserve}",
+        "{used:.0}% of the {} limit of {} is used, and reserve is {reserve}{unknown}",
         spoken(&reserved.window),
         entry.account
     );

@@ -33,7 +33,7 @@ until_line 'git pull' murmur permission list --watch
 const END: &str = "murmur agent stop --all --force; murmur stop";
 
 /// A command, the section of the page with its object, and fields that this setup doesn't produce.
-const OBJECTS: [(&str, &str, &[&str]); 15] = [
+const OBJECTS: [(&str, &str, &[&str]); 17] = [
     (
         "murmur status --json",
         "`murmur status --json`",
@@ -58,7 +58,7 @@ const OBJECTS: [(&str, &str, &[&str]); 15] = [
     (
         "murmur permission list --json",
         "`murmur permission list --json`",
-        &["heartbeat", "doubt", "expiresAt"],
+        &["heartbeat", "doubt", "defers", "expiresAt"],
     ),
     ("murmur question list --json", "`murmur permission list --json`", EVERY_FIELD),
     ("murmur show shop --json | jq -c 'del(.beat)'", "`murmur show --json`", &["beat"]),
@@ -71,6 +71,8 @@ const OBJECTS: [(&str, &str, &[&str]); 15] = [
     ("murmur usage --json", "`murmur usage --json`", &[]),
     ("murmur capture list --json", "`murmur capture list --json`", &[]),
     ("murmur agent list --json", "`murmur agent list --json`", &["backend"]),
+    ("murmur config path --json", "`murmur config path --json`", &[]),
+    ("murmur config check --json", "`murmur config path --json`", &[]),
     ("murmur gc --json", "`murmur gc --json`", &["path", "what", "bytes", "why"]),
     ("murmur doctor --json || true", "`murmur doctor --json`", &[]),
 ];
@@ -87,6 +89,7 @@ const EVERY_FIELD: &[&str] = &[
     "cwd",
     "doubt",
     "state",
+    "defers",
     "askedAt",
     "expiresAt",
 ];

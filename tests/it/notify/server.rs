@@ -3,10 +3,11 @@
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, Stream};
 use serde_json::{Value, json};
+use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// The longest wait for a message.
@@ -82,7 +83,79 @@ impl Messages {
     }
 }
 
-fn serve(stream: TcpStream, publish: &Sender<Value>, open: &Sender<TcpStream>) {
+/// A server that speaks as much of Telegram's Bot API as murmur uses.
+pub(super) struct Telegram {
+    pub(super) url: String,
+    sent: Receiver<Value>,
+    updates: Sender<Value>,
+    count: Cell<u32>,
+}
+
+impl Telegram {
+    pub(super) fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (send, sent) = mpsc::channel();
+        let (updates, coming) = mpsc::channel::<Value>();
+        let coming = Arc::new(Mutex::new(coming));
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (send, coming) = (send.clone(), Arc::clone(&coming));
+                std::thread::spawn(move || {
+                    let mut stream = stream.unwrap();
+                    let Some((first, body)) = read(&stream) else { return };
+                    let body: Value = serde_json::from_slice(&body).unwrap();
+                    let result = if !first.contains("/getUpdates ") {
+                        let _test_is_over = send.send(body);
+                        json!({ "message_id": 1 })
+                    } else if body["offset"] == -1 {
+                        json!([])
+                    } else {
+                        let next = coming.lock().unwrap().recv_timeout(PATIENCE);
+                        json!(next.into_iter().collect::<Vec<_>>())
+                    };
+                    let answer = json!({ "ok": true, "result": result }).to_string();
+                    let length = answer.len();
+                    let head =
+                        format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+                    let _gone = stream.write_all(format!("{head}{answer}").as_bytes());
+                });
+            }
+        });
+        Self { url, sent, updates, count: Cell::new(0) }
+    }
+
+    /// The next message.
+    pub(super) fn next(&self) -> Value {
+        self.sent.recv_timeout(PATIENCE).unwrap()
+    }
+
+    /// Somebody presses the button with this data.
+    pub(super) fn press(&self, sender: u32, data: &Value) {
+        self.update(json!({ "callback_query": { "id": "c", "from": { "id": sender }, "data": data } }));
+    }
+
+    /// Somebody replies to the first message.
+    pub(super) fn reply(&self, sender: u32, text: &str) {
+        let message =
+            json!({ "from": { "id": sender }, "text": text, "reply_to_message": { "message_id": 1 } });
+        self.update(json!({ "message": message }));
+    }
+
+    /// Somebody says something.
+    pub(super) fn say(&self, sender: u32, text: &str) {
+        self.update(json!({ "message": { "from": { "id": sender }, "text": text } }));
+    }
+
+    fn update(&self, mut update: Value) {
+        self.count.set(self.count.get() + 1);
+        update["update_id"] = self.count.get().into();
+        self.updates.send(update).unwrap();
+    }
+}
+
+/// The first line of a request, and its body; `None` if the client is gone.
+fn read(stream: &TcpStream) -> Option<(String, Vec<u8>)> {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut first = String::new();
     reader.read_line(&mut first).unwrap();
@@ -98,10 +171,12 @@ fn serve(stream: TcpStream, publish: &Sender<Value>, open: &Sender<TcpStream>) {
         }
     }
     let mut body = vec![0; length];
-    let mut stream = stream;
-    if reader.read_exact(&mut body).is_err() {
-        return;
-    }
+    reader.read_exact(&mut body).ok()?;
+    Some((first, body))
+}
+
+fn serve(mut stream: TcpStream, publish: &Sender<Value>, open: &Sender<TcpStream>) {
+    let Some((first, body)) = read(&stream) else { return };
     if first.starts_with("GET ") {
         let _gone = stream.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
         let _test_is_over = open.send(stream);

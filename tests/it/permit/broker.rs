@@ -97,7 +97,7 @@ fn requests_are_listed_with_the_whole_command() {
     assert_eq!(listed, json!({ "schema": "requests/1", "requests": [row] }));
     let mut keys: Vec<_> = row.as_object().unwrap().keys().map(String::as_str).collect();
     keys.sort_unstable();
-    assert_snapshot!(keys.join(" "), @"agent askedAt cwd id input kind state tool workspace");
+    assert_snapshot!(keys.join(" "), @"agent askedAt cwd defers id input kind state tool workspace");
     assert_eq!((&row["input"], text(&row, "state")), (&input, "waiting"));
     assert!(env.run(["question", "list"]).starts_with("no questions\n"));
     env.run(["permission", "respond", id, "deny"]);

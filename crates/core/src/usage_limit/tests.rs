@@ -72,20 +72,28 @@ fn a_reserve_is_kept_until_the_limit_resets() {
         reported_at: at(NOW),
     };
     let (soon, later) = (Some("2026-02-03T12:00:00Z"), Some("2026-02-05T12:00:00Z"));
+    let in_hours = |hours| (at(NOW) + SignedDuration::from_hours(hours)).to_string();
+    let (in_6_hours, in_8_days) = (in_hours(6), in_hours(192));
     let reserve: Reserve = "30%".parse().unwrap();
     for (five_hour, seven_day, expected) in [
         (window(Some(0.70), soon), window(Some(0.2), later), None),
         (window(Some(0.71), soon), window(Some(0.2), later), soon),
         (window(Some(0.71), soon), window(Some(0.8), later), later),
         (window(Some(0.10), soon), window(Some(0.8), later), later),
-        // Has reset meanwhile, or not known.
+        // Has reset meanwhile.
         (window(Some(0.99), Some(NOW)), window(None, later), None),
-        (window(Some(0.99), None), window(Some(0.0), None), None),
-        (window(Some(0.99), Some("2027-02-05T12:00:00Z")), window(None, None), None),
+        // When it resets is unknown, or not plausible.
+        (window(Some(0.99), None), window(Some(0.0), None), Some(&*in_6_hours)),
+        (window(Some(0.0), None), window(Some(0.99), None), Some(&*in_8_days)),
+        (window(Some(0.99), Some("2027-02-05T12:00:00Z")), window(None, None), Some(&*in_6_hours)),
     ] {
         let windows = [("five_hour".to_owned(), five_hour), ("seven_day".to_owned(), seven_day)];
         let usage = Usage { windows: windows.clone().into(), hold: None };
         let until = usage.reserved_until(reserve, at(NOW)).map(|reserved| reserved.until);
         assert_eq!(until, expected.map(at), "{windows:?}");
+        // Neither once it is over, nor after the clock was set back.
+        for now in [expected.map_or(at(NOW), at), at("2025-02-03T10:00:00Z")] {
+            assert!(expected.is_none() || usage.reserved_until(reserve, now).is_none(), "{windows:?}");
+        }
     }
 }
