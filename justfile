@@ -73,6 +73,10 @@ container:
 check-windows:
     tests/windows/check.sh
 
+# test what only programs linked with musl have
+musl:
+    tests/musl.sh
+
 # type-check for macOS, with rustup's standard library for it
 check-macos:
     tests/macos/check.sh

@@ -33,7 +33,7 @@ pub struct OwnDenials {
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Unguarded {
-    /// The first [`NAMED`].
+    /// The first 20.
     pub calls: Vec<String>,
     /// How many more there are.
     pub more: usize,

@@ -163,13 +163,13 @@ mod tests {
         let over = Arc::new(AtomicBool::new(false));
         // SAFETY: the call takes no arguments and cannot fail.
         #[expect(unsafe_code, reason = "the signals must reach this thread")]
-        let us = unsafe { libc::pthread_self() };
+        let us = unsafe { libc::pthread_self() } as usize;
         let ends = Arc::clone(&over);
         let signals = std::thread::spawn(move || {
             while !ends.load(Ordering::Relaxed) {
                 // SAFETY: that thread outlives this one.
                 #[expect(unsafe_code, reason = "the signals must reach that thread")]
-                let _sent = unsafe { libc::pthread_kill(us, urgent) };
+                let _sent = unsafe { libc::pthread_kill(us as libc::pthread_t, urgent) };
             }
         });
         let is_there = (0..20_000).all(|_| peer.is_there());
