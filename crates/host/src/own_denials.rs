@@ -37,9 +37,9 @@ pub struct Unguarded {
     pub calls: Vec<String>,
     /// How many more there are.
     pub more: usize,
-    /// Those of all that the guard refuses.
+    /// All calls that the guard refuses, named or not.
     pub by_guard: Option<RefusedCalls>,
-    /// Those of all that the rules or the deny list deny.
+    /// All calls that the rules or the deny list deny, named or not.
     pub by_rules: Option<RefusedCalls>,
 }
 
@@ -88,7 +88,7 @@ pub(super) enum Refuser {
 }
 
 impl OwnDenials {
-    /// Those of an agent of `project` in `workspace` with `policy`. `deny` is added to the built-in deny list; `None`
+    /// For an agent of `project` in `workspace` with `policy`. `deny` is added to the built-in deny list; `None`
     /// turns it off. The guard protects `own`.
     #[must_use]
     pub fn of(

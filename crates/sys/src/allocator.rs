@@ -1,5 +1,5 @@
-//! The allocator of programs that are linked with musl, as static ones for Linux are: musl's own is slow, since it maps
-//! and unmaps memory all the time.
+//! The allocator of programs that are linked with musl, as static ones for Linux are: musl's own is slow, since it
+//! often maps and unmaps memory.
 //!
 //! Large allocations are mappings of their own, so their memory is returned even if smaller ones lie behind them.
 
@@ -42,7 +42,7 @@ fn map(size: usize) -> *mut u8 {
 }
 
 // SAFETY: Dlmalloc keeps the contract of an allocator, and the lock lets one thread at a time use it. Locking doesn't
-// allocate. What is large is a mapping, and a layout says so at its end as at its beginning.
+// allocate. Whether an allocation is a mapping depends only on its layout, which the caller passes again to free it.
 #[expect(unsafe_code, reason = "allocators are unsafe by definition")]
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

@@ -18,14 +18,20 @@ fn unasking(env: &Env) -> PathBuf {
     folder
 }
 
+/// An agent that has run `ls` without asking, and now waits for a message.
+fn after_ls(env: &Env) -> Live<'_> {
+    let call = json!([{ "type": "tool_use", "id": "call_1", "name": "Bash", "input": { "command": "ls" } }]);
+    env.site(&json!({ "live": null, "script": [call, [{ "type": "text", "text": "Done" }]] }));
+    let agent = Live::of(env, env.spawning(ID, &["--backend", "acp:mine", "--json", "Look"]));
+    agent.follow(0).until(|event| is_idle_after(event, 1));
+    agent
+}
+
 #[test]
 fn calls_that_a_hosted_agent_ran_without_asking_are_journaled_when_it_ends() {
     let env = Env::new();
     unasking(&env);
-    let call = json!([{ "type": "tool_use", "id": "call_1", "name": "Bash", "input": { "command": "ls" } }]);
-    env.site(&json!({ "live": null, "script": [call, [{ "type": "text", "text": "Done" }]] }));
-    let agent = Live::of(&env, env.spawning(ID, &["--backend", "acp:mine", "--json", "Look"]));
-    agent.follow(0).until(|event| is_idle_after(event, 1));
+    let agent = after_ls(&env);
     assert_eq!(env.journal(), [json!(null); 0]);
     agent.stop();
     agent.wait_for_end();
@@ -52,10 +58,7 @@ fn a_call_of_a_hosted_agent_that_rules_deny_is_named() {
     let folder = unasking(&env);
     let rule = "[[rules]]\ntool = \"Bash\"\naction = \"deny\"\npattern = \"ls\"\n";
     std::fs::write(folder.join("permissions.toml"), rule).unwrap();
-    let call = json!([{ "type": "tool_use", "id": "call_1", "name": "Bash", "input": { "command": "ls" } }]);
-    env.site(&json!({ "live": null, "script": [call, [{ "type": "text", "text": "Done" }]] }));
-    let agent = Live::of(&env, env.spawning(ID, &["--backend", "acp:mine", "--json", "Look"]));
-    agent.follow(0).until(|event| is_idle_after(event, 1));
+    let agent = after_ls(&env);
     agent.stop();
     agent.wait_for_end();
     let summary = "agent site-1 ran calls without asking: Bash(ls); your rules deny Bash(ls)";
@@ -66,10 +69,7 @@ fn a_call_of_a_hosted_agent_that_rules_deny_is_named() {
 fn calls_that_ran_unasked_are_journaled_even_if_the_host_is_killed() {
     let env = Env::new();
     unasking(&env);
-    let call = json!([{ "type": "tool_use", "id": "call_1", "name": "Bash", "input": { "command": "ls" } }]);
-    env.site(&json!({ "live": null, "script": [call, [{ "type": "text", "text": "Done" }]] }));
-    let agent = Live::of(&env, env.spawning(ID, &["--backend", "acp:mine", "--json", "Look"]));
-    agent.follow(0).until(|event| is_idle_after(event, 1));
+    let agent = after_ls(&env);
     kill(agent.pid, Signal::KILL);
     agent.wait_for_end();
     for _ in 0..2 {

@@ -198,7 +198,7 @@ fn agent(model: &Model, row: &Agent, now: Timestamp) -> Vec<Cell> {
     let levels = model.activity.get(&row.id).map(|activity| activity.levels(now)).unwrap_or_default();
     let shared = model.shared.get(&row.id);
     let doing = match shared {
-        // The `!` tells it where there is room for only one of both.
+        // If only one of them fits, the `!` still says so.
         Some(other) => {
             let (tool, gap) = (&row.doing, if row.doing.is_empty() { "" } else { "; " });
             (format!("{tool}{gap}same folder as {other}"), color(Color::Yellow))
