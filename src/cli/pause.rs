@@ -4,7 +4,7 @@ pub(super) mod until;
 
 use super::heartbeat_name::{named, unknown};
 use super::pause_args::{Pause as PauseArgs, Resume as ResumeArgs};
-use super::style::plain_line;
+use super::style::{local_time, plain_line};
 use super::user_env::UserEnv;
 use crate::daemon::pauses::{self, Pause, Pauses};
 use anyhow::bail;
@@ -40,7 +40,7 @@ pub(super) fn run(args: &PauseArgs, env: &UserEnv) -> anyhow::Result<ExitCode> {
         }
     })?;
     let mut out = Shown(stdout().lock());
-    let until = args.until.map(|until| format!(" until {}", local(until, env))).unwrap_or_default();
+    let until = args.until.map(|until| format!(" until {}", local_time(until))).unwrap_or_default();
     for id in &paused {
         let (what, name) = shown(id.as_ref());
         writeln!(out, "paused {what}{until}; to resume, run: murmur resume {name}")?;
@@ -110,11 +110,6 @@ pub(super) fn shown(id: Option<&HeartbeatId>) -> (String, String) {
         None => ("all heartbeats".to_owned(), "--all".to_owned()),
         Some(id) => (plain_line(id.as_str()), plain_line(&shell::path(Path::new(id.as_str())))),
     }
-}
-
-/// A time for people.
-pub(super) fn local(at: Timestamp, env: &UserEnv) -> String {
-    at.to_zoned(env.time_zone()).strftime("%F %T").to_string()
 }
 
 /// The heartbeats called `name`, or those of the current folder. `is_resume` is whether one that is no longer

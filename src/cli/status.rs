@@ -128,9 +128,9 @@ fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
         print_json(&mut out, "status/1", &status)?;
     } else {
         let mut text = Vec::new();
-        paused::print(&mut text, &status.paused, env, now)?;
+        paused::print(&mut text, &status.paused, now)?;
         let is_short = io::stdout().is_terminal() && !args.verbose && args.name.is_none();
-        print(&mut text, &status, advises, &mut trust, (dir, env, now), is_short)?;
+        print(&mut text, &status, advises, &mut trust, (dir, now), is_short)?;
         if args.name.is_some() {
             status.heartbeats.iter().try_for_each(|heartbeat| detail::settings(&mut text, heartbeat, now))?;
         }
@@ -304,7 +304,7 @@ fn print(
     status: &Status,
     advises: bool,
     trust: &mut Workspaces,
-    (dir, env, now): (&DataDir, &UserEnv, Timestamp),
+    (dir, now): (&DataDir, Timestamp),
     is_short: bool,
 ) -> anyhow::Result<()> {
     let style = Style::of_stdout();
@@ -364,7 +364,7 @@ fn print(
     for heartbeat in &status.heartbeats {
         detail::print(out, style, heartbeat, (dir, status.daemon.is_some()), now)?;
         if let Some(pause) = heartbeat.paused.as_ref().filter(|pause| pause.heartbeat.is_some()) {
-            writeln!(out, "  paused    {}", paused::line(pause, env, now))?;
+            writeln!(out, "  paused    {}", paused::line(pause, now))?;
         }
         if heartbeat.repository_untrusted
             && let Some(untrusted) = trust.untrusted(heartbeat.workspace.as_ref(), &heartbeat.backend)

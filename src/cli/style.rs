@@ -4,9 +4,11 @@ use crate::doctor::Level;
 use crate::outcome::{EarlyEnd, OutcomeKind};
 pub(super) use derun::cli::style::{Style, plain_line};
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use murmur_core::config::backend::Backend;
 use murmur_store::journal::entry::JournalEntry;
 use murmur_store::pulse::health::Health;
+use std::sync::OnceLock;
 use sys::clock;
 use sys::text::is_hidden;
 
@@ -99,7 +101,7 @@ pub(super) fn said(outcome: OutcomeKind, text: &str) -> String {
 /// A text with the times of the journal in it as local ones.
 pub(super) fn with_local_times(text: &str) -> String {
     // Reading the zone takes longer.
-    if text.contains('Z') { clock::with_local_times(text, &clock::local_zone()) } else { text.to_owned() }
+    if text.contains('Z') { clock::with_local_times(text, zone()) } else { text.to_owned() }
 }
 
 /// A text from an agent on one line, of at most `most` characters.
@@ -159,5 +161,11 @@ pub(super) fn remarks(entry: &JournalEntry) -> String {
 
 /// A time for people: local, without a zone.
 pub(super) fn local_time(at: Timestamp) -> String {
-    at.to_zoned(clock::local_zone()).strftime("%F %T").to_string()
+    at.to_zoned(zone().clone()).strftime("%F %T").to_string()
+}
+
+/// The local time zone, read once: some commands print thousands of times.
+pub(super) fn zone() -> &'static TimeZone {
+    static ZONE: OnceLock<TimeZone> = OnceLock::new();
+    ZONE.get_or_init(clock::local_zone)
 }

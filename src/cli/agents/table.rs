@@ -6,12 +6,11 @@
 pub(super) use super::super::fitted::cut;
 use super::super::fitted::take;
 use super::super::reported::in_background;
-use super::super::style::{Colors, Style, in_parentheses, plain_line};
+use super::super::style::{Colors, Style, in_parentheses, plain_line, zone};
 use crate::agents::{Agent, Source};
 use jiff::Timestamp;
 use std::borrow::Cow;
 use std::time::Duration;
-use sys::clock;
 use unicode_width::UnicodeWidthStr;
 
 const HEAD: [&str; 9] =
@@ -94,7 +93,7 @@ pub(super) fn name(agent: &Agent) -> String {
 
 /// The state of `agent`, with the number of its background tasks, and until when its account is on hold.
 pub(super) fn state(agent: &Agent) -> String {
-    let until = |until: Timestamp| until.to_zoned(clock::local_zone()).strftime("%a %H:%M").to_string();
+    let until = |until: Timestamp| until.to_zoned(zone().clone()).strftime("%a %H:%M").to_string();
     let hold = agent.hold.map(|hold| format!(", on hold until {}", until(hold))).unwrap_or_default();
     format!("{}{}{hold}", agent.state, in_background(agent.background as u64))
 }

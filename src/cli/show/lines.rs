@@ -4,7 +4,8 @@ use super::super::heartbeat_name::short;
 use super::super::inbox::named_in;
 use super::super::reported;
 use super::super::style::{
-    Colors, Style, in_parentheses, plain_line, plain_text, ran_out_of_turns, remarks, shortened, text_of,
+    Colors, Style, in_parentheses, local_time, plain_line, plain_text, ran_out_of_turns, remarks, shortened,
+    text_of,
 };
 use super::choose::{Run, linked};
 use super::denials::Denials;
@@ -50,10 +51,7 @@ impl Lines {
         }
         row("beat", entry.beat.as_ref().map(|beat| plain_line(beat.as_str())).unwrap_or_default())?;
         let started = entry.started();
-        let when = started.map_or_else(
-            || plain_line(&entry.ts),
-            |at| at.to_zoned(clock::local_zone()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
-        );
+        let when = started.map_or_else(|| plain_line(&entry.ts), local_time);
         if let (Some(before), _) = linked(entry, dir)? {
             row("resumes", format!("beat {}, which waited for an answer", id(&before)))?;
         }

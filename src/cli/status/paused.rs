@@ -1,8 +1,7 @@
 //! What is paused, as `murmur status` shows it.
 
-use crate::cli::pause::{local, shown};
-use crate::cli::style::plain_line;
-use crate::cli::user_env::UserEnv;
+use crate::cli::pause::shown;
+use crate::cli::style::{local_time, plain_line};
 use crate::daemon::pauses::Pause;
 use derun::cli::span::span;
 use jiff::Timestamp;
@@ -13,14 +12,14 @@ use std::io::{self, Write};
 const MOST: usize = 5;
 
 /// Prints what is paused, one line each.
-pub(super) fn print(out: &mut impl Write, paused: &[Pause], env: &UserEnv, now: Timestamp) -> io::Result<()> {
+pub(super) fn print(out: &mut impl Write, paused: &[Pause], now: Timestamp) -> io::Result<()> {
     let (all, single): (Vec<&Pause>, Vec<&Pause>) =
         paused.iter().partition(|pause| pause.heartbeat.is_none());
     let listed = if single.len() > MOST { &[] } else { single.as_slice() };
     for pause in all.iter().chain(listed) {
         let id = pause.heartbeat.as_deref().map(HeartbeatId::parse);
         let (what, name) = shown(id.as_ref());
-        writeln!(out, "paused: {what}, {}; to resume, run: murmur resume {name}", line(pause, env, now))?;
+        writeln!(out, "paused: {what}, {}; to resume, run: murmur resume {name}", line(pause, now))?;
     }
     if listed.len() < single.len() {
         writeln!(out, "paused: {} heartbeats; to resume, run: murmur resume NAME", single.len())?;
@@ -29,9 +28,9 @@ pub(super) fn print(out: &mut impl Write, paused: &[Pause], env: &UserEnv, now: 
 }
 
 /// For how long, until when and why.
-pub(super) fn line(pause: &Pause, env: &UserEnv, now: Timestamp) -> String {
+pub(super) fn line(pause: &Pause, now: Timestamp) -> String {
     let lasted = pause.since.map(|since| format!("for {}", span(now.duration_since(since))));
-    let until = pause.until.map(|until| format!("until {}", local(until, env)));
+    let until = pause.until.map(|until| format!("until {}", local_time(until)));
     let reason = pause.reason.as_deref().map(plain_line);
     lasted.into_iter().chain(until).chain(reason).collect::<Vec<_>>().join(", ")
 }

@@ -17,27 +17,45 @@ fn a_beat_makes_few_system_calls() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.register(&[&site]);
-    let trace = env.root().join("trace");
-    let traced = |args: &[&str]| {
-        let options = ["-f", "-qq", "-o", trace.to_str().unwrap()];
-        env.program("strace", options.iter().chain(args)).output()
-    };
-    let is_installed = programs().split(':').any(|folder| Path::new(folder).join("strace").exists());
-    if !is_installed || !traced(&["true"]).status.success() {
-        eprintln!("system calls of a beat were not counted: strace is not available here");
-        return;
-    }
     // The first beat also creates folders, and space for lines on a full disk.
     env.run(["beat", "site"]);
-    let beat = traced(&[env!("CARGO_BIN_EXE_murmur"), "beat", "site"]);
-    assert!(beat.status.success(), "{beat:?}");
-    let trace = std::fs::read_to_string(trace).unwrap();
+    let Some(trace) = traced(&env, &["beat", "site"]) else { return };
     let calls = own_calls(&trace);
     let ancestors = calls.iter().filter(|call| call.contains("/environ\"")).count();
     let folders = site.0.ancestors().count();
     let most = MOST + PER_ANCESTOR * ancestors + PER_FOLDER * folders;
     assert!(ancestors > 1 && calls.len() > 200, "not a trace of a beat: {calls:#?}");
     assert!(calls.len() <= most, "{} of at most {most}: {calls:#?}", calls.len());
+}
+
+#[test]
+fn the_time_zone_is_not_read_for_each_heartbeat() {
+    let env = Env::new();
+    let sites = ["a", "b", "c", "d"].map(|name| env.workspace(name, "Do it."));
+    env.register(&sites.each_ref());
+    for name in ["a", "b", "c", "d"] {
+        env.murmur(["pause", name, "--until", "2099-01-01 08:00"]).quiet();
+    }
+    let Some(trace) = traced(&env, &["status"]) else { return };
+    let reads = trace.lines().filter(|call| call.contains("/Europe/Berlin\"")).count();
+    assert!((1..4).contains(&reads), "{reads}: {trace}");
+}
+
+/// The system calls of murmur with these arguments and of its children; `None` if strace is not available.
+fn traced(env: &Env, args: &[&str]) -> Option<String> {
+    let trace = env.root().join("trace");
+    let run = |args: &[&str]| {
+        let options = ["-f", "-qq", "-o", trace.to_str().unwrap()];
+        env.program("strace", options.iter().chain(args)).set("TZ", "Europe/Berlin").output()
+    };
+    let is_installed = programs().split(':').any(|folder| Path::new(folder).join("strace").exists());
+    if !is_installed || !run(&["true"]).status.success() {
+        eprintln!("system calls were not counted: strace is not available here");
+        return None;
+    }
+    let done = run(&[&[env!("CARGO_BIN_EXE_murmur")], args].concat());
+    assert!(done.status.success(), "{done:?}");
+    Some(std::fs::read_to_string(trace).unwrap())
 }
 
 /// The calls of the first process in a trace and of its threads, without those of other processes.
