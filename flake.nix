@@ -43,8 +43,8 @@
         }
       );
 
-      # The checks for a machine on which all tests have passed without Nix: all tests are compiled, and those run that depend
-      # most on programs and folders.
+      # The checks for a machine on which `just check` has passed without Nix: all tests are compiled, and those run that
+      # depend most on programs and folders; of lints and documentation, what shows that they work.
       legacyPackages = perSystem (pkgs: {
         fewTests = import ./nix/checks.nix {
           inherit pkgs;

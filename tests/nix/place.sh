@@ -34,13 +34,14 @@ toolchain=$(rustc --print sysroot)/bin
 # different derivations, whose dependencies cargo would rebuild.
 just_at=$(type -aP just | tail -n 1 || true)
 cargo fetch --locked --quiet
-archives=$(echo "${CARGO_HOME:-$HOME/.cargo}"/registry/cache/index.crates.io-*)
+cargo_home=${CARGO_HOME:-$HOME/.cargo}
+archives=$(echo "$cargo_home"/registry/cache/index.crates.io-*)
 cat >"$host/machine.nix" <<EOF
 {
   bash = "$(type -P bash)";
   path = "$toolchain:/usr/local/bin:/usr/bin:/bin${just_at:+:${just_at%/*}}";
-  triple = "$(rustc --version --verbose | sed -n 's/^host: //p')";
   target = "$target";
+  cargo = "$cargo_home";
   archives = "$archives";
   certificates = "/etc/ssl/certs/ca-certificates.crt";
 }

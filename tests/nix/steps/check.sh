@@ -1,4 +1,4 @@
-# $MURMUR_NIX_FEW_TESTS: not empty on a machine on which all tests have passed without Nix.
+# $MURMUR_NIX_FEW_TESTS: not empty on a machine on which `just check` has passed without Nix.
 # shellcheck shell=bash
 if [[ -n ${MURMUR_NIX_FEW_TESTS:-} ]]; then
   on_flake flake check --no-build

@@ -27,6 +27,7 @@ let
         args = [ ./builder.sh ];
         machinePath = machine.path;
         machineTarget = machine.target;
+        machineCargo = machine.cargo;
       }
     )
     // arguments.passthru or { }

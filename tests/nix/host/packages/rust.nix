@@ -40,7 +40,8 @@ let
     cp ${./cargo-setup.sh} $out/setup-hook
   '';
 
-  platform = target: {
+  # `command` is what builds a program, given `cargoBuildFlags`.
+  platform = command: {
     inherit cargoSetupHook importCargoLock;
 
     # A quick build: this tests what is built and where it goes, not its speed.
@@ -49,11 +50,12 @@ let
       mkDerivation (
         {
           buildPhase = ''
-            cargo build --locked --offline ${target} $cargoBuildFlags
+            flags=$cargoBuildFlags
+            ${command}
           '';
           installPhase = ''
-            installed=$(cargo build --locked --offline ${target} $cargoBuildFlags --message-format json |
-              jq --raw-output '.executable // empty')
+            flags="$cargoBuildFlags --message-format json"
+            installed=$(${command} | jq --raw-output '.executable // empty')
             for program in $installed; do
               install -D --strip "$program" "$out/bin/''${program##*/}"
             done
@@ -74,7 +76,8 @@ let
   };
 in
 {
-  rustPlatform = platform "";
-  # RUSTFLAGS apply only to the program, not to build scripts, if a target is named.
-  static.rustPlatform = platform "--target ${machine.triple}";
+  rustPlatform = platform "cargo build --locked --offline $flags";
+  # The program is linked with RUSTFLAGS. Its dependencies are those of every other program: how they are compiled makes no
+  # difference to where it goes.
+  static.rustPlatform = platform "env -u RUSTFLAGS cargo rustc --locked --offline $flags -- $RUSTFLAGS";
 }
