@@ -1,6 +1,8 @@
 //! murmur itself with a real agent: beats through the guard, an approval and a failure, and a conversation that is
 //! resumed.
 
+mod codex;
+
 use std::fs::DirBuilder;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::DirBuilderExt;
@@ -29,7 +31,7 @@ pub(super) struct Check {
 }
 
 /// The checks.
-pub(super) const CHECKS: [Check; 9] = [
+pub(super) const CHECKS: [Check; 11] = [
     Check { name: "denied", is_for: |agent| agent.has_model, run: denied },
     Check { name: "allowed", is_for: |agent| agent.has_model, run: allowed },
     Check { name: "failed", is_for: |agent| agent.has_model, run: failed },
@@ -45,6 +47,8 @@ pub(super) const CHECKS: [Check; 9] = [
         is_for: |agent| agent.has_model && agent.name != "claude-agent-acp",
         run: instructed,
     },
+    Check { name: "sandbox", is_for: |agent| agent.name == "codex", run: codex::sandboxed },
+    Check { name: "shell-killed", is_for: |agent| agent.name == "codex", run: codex::shell_killed },
     Check { name: "plugins", is_for: |agent| agent.name == "goose", run: plugins },
     Check { name: "no-login", is_for: |agent| !agent.has_model, run: not_logged_in },
 ];
