@@ -4,6 +4,7 @@
 //! know who starts beats, or when.
 
 mod capture;
+mod crash_record;
 mod gates;
 mod job;
 mod preflight;

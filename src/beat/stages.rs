@@ -1,5 +1,6 @@
 //! The stages of a beat: begin, ask gates, host, conclude, verify, journal. Each takes the result of the one before.
 
+use super::crash_record::CrashRecord;
 use super::gates::GatesSeen;
 use super::session::{self, Session};
 use super::{
@@ -152,8 +153,15 @@ impl<'a> Beat<'a> {
         let mut conversation = job.verbose.then(Conversation::default);
         let mut session = Session::default();
         let mut pulses = Pulses::of(dir, &job.info(self.started));
+        let mut registration = Registration::begin(dir, job.info(self.started), task::title(&job.task()))
+            .map_err(|error| error.failure());
+        let listeners = registration.as_mut().ok().and_then(Registration::listeners);
+        let crash_record = CrashRecord::new(&self.record, registration.as_ref().ok(), self.begun.clone());
         let mut observe = |progress: Progress<'_>, at: Duration| {
             pulses.note(&progress);
+            if let Progress::Unrecorded(unrecorded) = progress {
+                crash_record.note_unrecorded(unrecorded);
+            }
             if let Progress::Agent(event) = progress {
                 session.observe(event);
                 if let Some(conversation) = &mut conversation {
@@ -162,8 +170,6 @@ impl<'a> Beat<'a> {
             }
             sink(&progress);
         };
-        let mut registration = Registration::begin(dir, job.info(self.started), task::title(&job.task()))
-            .map_err(|error| error.failure());
         // A beat started by hand survives a moved data folder: its record moved along.
         let folder_gone =
             registration.as_ref().ok().map(|registration| registration.folder_gone(job.scheduled));
@@ -195,9 +201,7 @@ impl<'a> Beat<'a> {
                     observe(Progress::Untrusted(failure), Duration::ZERO);
                 }
                 untrusted = prepared.untrusted.is_some();
-                let listeners = registration.as_mut().ok().and_then(Registration::listeners);
-                let note =
-                    |capture: Option<CaptureId>| self.note_capture(capture, registration.as_mut().ok());
+                let note = |capture: Option<CaptureId>| crash_record.note_capture(capture);
                 match host::run(&prepared.spec, listeners, stop, note, &mut observe).await {
                     Ok((run, drain)) => {
                         clients = Some(drain);
@@ -209,6 +213,7 @@ impl<'a> Beat<'a> {
                 }
             }
         };
+        self.begun = crash_record.into_begun();
         self.entry.repository_untrusted = untrusted;
         Hosted {
             ended,
@@ -245,19 +250,6 @@ impl<'a> Beat<'a> {
         let file = start.file.map(|file| file.write()).transpose()?;
         let folder = agent.folder.map(|folder| folder.create()).transpose()?;
         Ok(Prepared { spec, untrusted, left_out: start.left_out, _file: file, _folder: folder })
-    }
-
-    /// Records which session captures the agent's output, for use after a crash. Best effort.
-    fn note_capture(&self, capture: Option<CaptureId>, registration: Option<&mut Registration>) {
-        let Some(capture) = capture else { return };
-        if let Ok(record) = &self.record {
-            let mut begun = self.begun.clone();
-            begun.entry.capture = Some(capture.clone());
-            let _best_effort = record.update(&begun);
-        }
-        if let Some(registration) = registration {
-            let _best_effort = registration.note_capture(capture);
-        }
     }
 
     /// Decides the outcome and completes the journal line.

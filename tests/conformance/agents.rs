@@ -1,9 +1,9 @@
 //! Checks other agents: Codex, and agents that speak ACP.
 //!
-//! Input: `fixtures/codex` and `fixtures/acp`, and names such as `codex`, `acp`, `codex/ok` or `codex/beats`
-//! (`beats.rs`). Each scenario is run on the real CLI with fake-model, and on fake-claude with the same script, with
-//! the pinned and the newest version; an agent without fixtures has only beats. Output: the differences of their
-//! conversations, and a table (`judge.rs`).
+//! Input: `fixtures/codex` and `fixtures/acp`, and names such as `codex`, `acp`, `codex/ok`, `codex/beats`
+//! (`beats.rs`) or `codex/beats/denied`. Each scenario is run on the real CLI with fake-model, and on fake-claude with
+//! the same script, with the pinned and the newest version; an agent without fixtures has only beats. Output: the
+//! differences of their conversations, and a table (`judge.rs`).
 
 mod acp;
 mod beats;

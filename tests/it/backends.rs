@@ -12,6 +12,9 @@ mod terminals;
 mod unasked;
 mod unknown;
 
+use std::io::{BufRead, BufReader, Lines};
+use std::process::{Child, ChildStdout, Stdio};
+
 use serde_json::{Value, json};
 
 use crate::env::{Env, Workspace};
@@ -42,6 +45,18 @@ fn said(text: &str) -> Value {
 
 fn call(command: &str) -> Value {
     json!([{ "type": "tool_use", "id": "call_1", "name": "Bash", "input": { "command": command } }])
+}
+
+/// The process of the only beat, and a client that follows its agent, with the events that it prints.
+fn follow_beat(env: &Env) -> (i64, Child, Lines<BufReader<ChildStdout>>) {
+    env.wait_for_agents(1);
+    let file = std::fs::read_dir(env.data().join("beats")).unwrap().next().unwrap().unwrap().path();
+    let record: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    let agent = record["entry"]["agent"].as_str().unwrap();
+    let attach = env.murmur(["attach", agent, "--from", "0", "--json"]);
+    let mut follow = attach.stdout(Stdio::piped()).start();
+    let events = BufReader::new(follow.stdout.take().unwrap()).lines();
+    (record["pid"].as_i64().unwrap(), follow, events)
 }
 
 /// Runs a beat of `agent` with this script. Returns its journal line.

@@ -1,6 +1,9 @@
 //! murmur itself with a real agent: beats through the guard, an approval and a failure, and a conversation that is
 //! resumed.
 
+mod codex;
+mod opencode;
+
 use std::fs::DirBuilder;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::DirBuilderExt;
@@ -17,6 +20,9 @@ use crate::place::Place;
 /// The name of these checks among the scenarios.
 pub(super) const NAME: &str = "beats";
 
+/// The id of a hosted agent.
+const HOSTED: &str = "hosted";
+
 /// A check of a kind of beat.
 pub(super) struct Check {
     pub(super) name: &'static str,
@@ -26,9 +32,9 @@ pub(super) struct Check {
 }
 
 /// The checks.
-pub(super) const CHECKS: [Check; 9] = [
-    Check { name: "denied", is_for: |agent| agent.has_model && agent.has(Capability::Asks), run: denied },
-    Check { name: "allowed", is_for: |agent| agent.has_model && agent.has(Capability::Asks), run: allowed },
+pub(super) const CHECKS: [Check; 13] = [
+    Check { name: "denied", is_for: |agent| agent.has_model, run: denied },
+    Check { name: "allowed", is_for: |agent| agent.has_model, run: allowed },
     Check { name: "failed", is_for: |agent| agent.has_model, run: failed },
     Check { name: "timeout", is_for: |agent| agent.has_model, run: timed_out },
     Check { name: "resumed", is_for: |agent| agent.has_model, run: resumed },
@@ -42,6 +48,10 @@ pub(super) const CHECKS: [Check; 9] = [
         is_for: |agent| agent.has_model && agent.name != "claude-agent-acp",
         run: instructed,
     },
+    Check { name: "sandbox", is_for: |agent| agent.name == "codex", run: codex::sandboxed },
+    Check { name: "shell-killed", is_for: |agent| agent.name == "codex", run: codex::shell_killed },
+    Check { name: "own-agent", is_for: |agent| agent.name == "acp", run: opencode::own_agent },
+    Check { name: "own-permissions", is_for: |agent| agent.name == "acp", run: opencode::own_permissions },
     Check { name: "plugins", is_for: |agent| agent.name == "goose", run: plugins },
     Check { name: "no-login", is_for: |agent| !agent.has_model, run: not_logged_in },
 ];
@@ -105,14 +115,14 @@ impl Agent {
     }
 
     /// Prepares a beat whose model plays `script`.
-    pub(super) fn prepare(&mut self, script: &Value, checker: &str) -> Result<()> {
+    pub(super) fn prepare(&mut self, script: &Value, checker: impl Into<Value>) -> Result<()> {
         self.prepare_for(script, checker, "15m")
     }
 
     /// The same for a beat that may take this long.
-    fn prepare_for(&mut self, script: &Value, checker: &str, timeout: &str) -> Result<()> {
+    fn prepare_for(&mut self, script: &Value, checker: impl Into<Value>, timeout: &str) -> Result<()> {
         self.place.play(script)?;
-        let entry = json!({ "agent": self.name, "maxTurns": null, "permissionsChecker": checker,
+        let entry = json!({ "agent": self.name, "maxTurns": null, "permissionsChecker": checker.into(),
             "timeout": timeout });
         configure(&self.place, &entry)
     }
@@ -125,6 +135,44 @@ impl Agent {
             found |= words.iter().all(|word| request.contains(word));
         }
         Ok(found)
+    }
+
+    /// A call of a command that it asks about, as its model makes it.
+    fn asks(&self, command: &str) -> Value {
+        match self.name {
+            "acp:goose" => {
+                json!([{ "type": "tool_use", "id": "call_1", "name": "shell", "input": { "command": command } }])
+            }
+            // It asks only to leave its sandbox.
+            "acp:codex-acp" => {
+                let input = json!({ "command": command, "sandbox_permissions": "require_escalated",
+                    "justification": "It writes." });
+                json!([{ "type": "tool_use", "id": "call_1", "name": "Bash", "input": input }])
+            }
+            _ => call("call_1", command),
+        }
+    }
+
+    /// What the hosted agent says in its first turn.
+    fn said_by_hosted(&self) -> Result<String> {
+        let follow = ["attach", HOSTED, "--from", "0", "--json"];
+        let mut attached = self.place.murmur(&follow).stdout(Stdio::piped()).spawn()?;
+        let mut said = String::new();
+        for line in BufReader::new(attached.stdout.take().context("no stdout")?).lines() {
+            let line: Value = serde_json::from_str(&line?)?;
+            match line["event_type"].as_str() {
+                Some("chat") if line["payload"]["role"] == "assistant" => {
+                    said.push_str(line["payload"]["text"].as_str().unwrap_or_default());
+                }
+                Some("result") => {
+                    ensure!(line["payload"]["isError"] == false, "{line}");
+                    break;
+                }
+                _ => {}
+            }
+        }
+        drop((attached.kill(), attached.wait()));
+        Ok(said)
     }
 
     /// The processes that work in its folders.
@@ -151,24 +199,47 @@ impl Agent {
 }
 
 fn denied(agent: &mut Agent) -> Result<()> {
-    agent.prepare(&json!([call("call_1", "sudo ls"), text("HEARTBEAT_OK")]), "deny")?;
+    agent.prepare(&json!([agent.asks("sudo ls"), text("HEARTBEAT_OK")]), agent.checker)?;
     agent.place.murmur(&["beat"]).output()?;
     let line = agent.line()?;
+    ensure!(line["denials"] == json!(["Bash"]), "{line}");
+    if agent.name == "acp:codex-acp" {
+        // It offers no denial after which the turn goes on.
+        ensure!(line["error"] == "reported an error: the turn was canceled", "{line}");
+        let decisions = std::fs::read_to_string(agent.place.folder.path().join("data/decisions.jsonl"))?;
+        ensure!(decisions.contains("\"by\":{\"kind\":\"guard\""), "{decisions}");
+        return Ok(());
+    }
     ensure!(line["summary"] == "HEARTBEAT_OK, but the guard refused Bash(sudo ls)", "{line}");
-    ensure!(line["denials"] == json!(["Bash"]) && line["numTurns"] == 2, "{line}");
+    ensure!(line["numTurns"] == 2, "{line}");
     Ok(())
 }
 
 fn allowed(agent: &mut Agent) -> Result<()> {
-    agent.prepare(&json!([call("call_1", "touch approved"), text("HEARTBEAT_OK")]), "manual")?;
+    let is_beat = agent.checker != "off";
+    let checker = if is_beat { json!("manual") } else { Value::Null };
+    agent.prepare(&json!([agent.asks("touch approved"), text("HEARTBEAT_OK")]), checker)?;
     agent.place.run(&["start"])?;
     let mut watch = Watch::follow(&agent.place, "permission")?;
-    let beat = agent.place.murmur(&["beat"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let begin = if is_beat {
+        &["beat"][..]
+    } else {
+        &["agent", "start", "--backend", agent.name, "--agent-id", HOSTED, "Go"]
+    };
+    let begun = agent.place.murmur(begin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let request = watch.opened()?;
     let approved = agent.place.folder.path().join("site/approved");
     ensure!(request["tool"] == "Bash" && !approved.exists(), "{request}");
     agent.place.run(&["allow", request["id"].as_str().context("no id")?])?;
-    beat.wait_with_output()?;
+    begun.wait_with_output()?;
+    if !is_beat {
+        agent.said_by_hosted()?;
+        agent.place.run(&["agent", "stop", HOSTED])?;
+        let journal = agent.place.run(&["log", "--json"])?.stdout;
+        ensure!(journal.is_empty(), "{}", String::from_utf8_lossy(&journal));
+        ensure!(approved.exists(), "the call did not run");
+        return Ok(());
+    }
     let line = agent.line()?;
     ensure!(line["outcome"] == "ok" && line["denials"].is_null() && line["unguarded"].is_null(), "{line}");
     ensure!(approved.exists(), "the call did not run: {line}");
@@ -295,25 +366,9 @@ fn resumed(agent: &mut Agent) -> Result<()> {
     let session = agent.line()?["sessionId"].as_str().context("no session")?.to_owned();
     agent.place.play(&json!([text("Resumed.")]))?;
     let start =
-        ["agent", "start", "--backend", agent.name, "--agent-id", "again", "--resume", &session, "Go on"];
+        ["agent", "start", "--backend", agent.name, "--agent-id", HOSTED, "--resume", &session, "Go on"];
     agent.place.run(&start)?;
-    let mut attached =
-        agent.place.murmur(&["attach", "again", "--from", "0", "--json"]).stdout(Stdio::piped()).spawn()?;
-    let mut said = String::new();
-    for line in BufReader::new(attached.stdout.take().context("no stdout")?).lines() {
-        let line: Value = serde_json::from_str(&line?)?;
-        match line["event_type"].as_str() {
-            Some("chat") if line["payload"]["role"] == "assistant" => {
-                said.push_str(line["payload"]["text"].as_str().unwrap_or_default());
-            }
-            Some("result") => {
-                ensure!(line["payload"]["isError"] == false, "{line}");
-                break;
-            }
-            _ => {}
-        }
-    }
-    drop((attached.kill(), attached.wait()));
+    let said = agent.said_by_hosted()?;
     ensure!(said.contains("Resumed."), "{said}");
     // The model is told the earlier conversation.
     let knows = agent.was_told(&["Go on", "HEARTBEAT_OK", "Look after it"])?;

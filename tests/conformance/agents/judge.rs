@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use super::scenario::Scenario;
 use super::{Agent, beats};
@@ -54,12 +54,14 @@ pub(super) fn judge(
     say: fn(&str),
 ) -> Result<bool> {
     let (beats, scenarios): (Vec<_>, Vec<_>) =
-        wanted.iter().copied().partition(|name| *name == Some(beats::NAME));
-    let mut checks: Vec<Check> = Vec::new();
-    if !beats.is_empty() || scenarios.contains(&None) {
-        let all = beats::CHECKS.iter().enumerate();
-        let wanted = all.filter(|(_, check)| (check.is_for)(agent));
-        checks.extend(wanted.map(|(number, _)| Check::Beat(number)));
+        wanted.iter().copied().partition(|name| name.is_some_and(|name| name.starts_with(beats::NAME)));
+    let all_beats = scenarios.contains(&None) || beats.contains(&Some(beats::NAME));
+    let of_agent = beats::CHECKS.iter().enumerate().filter(|(_, check)| (check.is_for)(agent));
+    let of_agent = of_agent.map(|(number, _)| Check::Beat(number));
+    let mut checks: Vec<Check> =
+        of_agent.filter(|check| all_beats || beats.contains(&Some(&*check.name()))).collect();
+    if checks.is_empty() && !beats.is_empty() {
+        bail!("{} has no such check: {beats:?}", agent.name);
     }
     if agent.folder().is_dir() && !scenarios.is_empty() {
         checks.extend(

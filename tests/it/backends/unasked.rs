@@ -1,10 +1,11 @@
 //! Calls that an agent runs without asking, although the guard or a person's own rules refuse them: murmur can only
 //! notice them afterwards.
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::said;
-use crate::env::Env;
+use super::{follow_beat, said};
+use crate::env::{Env, kill};
 
 /// The journal line of a beat whose agent runs `ls` and `curl x` without asking, with these rules of the user.
 fn ran(env: &Env, rules: &str, answer: &str) -> Value {
@@ -13,6 +14,18 @@ fn ran(env: &Env, rules: &str, answer: &str) -> Value {
 
 /// That of one whose agent runs these commands, and whose entry in config.json has `keys`.
 fn ran_all(env: &Env, rules: &str, commands: &[&str], keys: &Value, answer: &str) -> Value {
+    let calls = commands.iter().enumerate().map(|(at, command)| call(&format!("c{at}"), command));
+    set_up(env, rules, keys, &calls.chain([said(answer)]).collect::<Vec<_>>());
+    env.run(["beat", "site"]);
+    env.journal().pop().unwrap()
+}
+
+fn call(id: &str, command: &str) -> Value {
+    json!([{ "type": "tool_use", "id": id, "name": "Bash", "input": { "command": command } }])
+}
+
+/// A workspace whose beats play `script` without asking.
+fn set_up(env: &Env, rules: &str, keys: &Value, script: &[Value]) {
     // Under another name, murmur doesn't make it ask.
     let program = env.agent("opencode");
     let folder = env.data().join("config");
@@ -24,11 +37,7 @@ fn ran_all(env: &Env, rules: &str, commands: &[&str], keys: &Value, answer: &str
     let mut entry = json!({ "path": site.0, "interval": "30m", "agent": "acp:mine" });
     entry.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
     env.configure(&json!({ "workspaces": [entry] }).to_string());
-    let call = |id: &str, command: &str| json!([{ "type": "tool_use", "id": id, "name": "Bash", "input": { "command": command } }]);
-    let calls = commands.iter().enumerate().map(|(at, command)| call(&format!("c{at}"), command));
-    site.plays(&json!({ "script": calls.chain([said(answer)]).collect::<Vec<_>>() }));
-    env.run(["beat", "site"]);
-    env.journal().pop().unwrap()
+    site.plays(&json!({ "script": script }));
 }
 
 #[test]
@@ -81,4 +90,26 @@ fn all_calls_that_ran_unasked_are_counted() {
     assert!(log.contains("25 calls ran unchecked"), "{log}");
     let status = env.murmur(["status", "--json"]).json();
     assert_eq!(status["heartbeats"][0]["last"]["unguarded"], 25, "{status}");
+}
+
+#[test]
+fn calls_that_ran_unasked_are_in_the_line_of_a_beat_whose_host_was_killed() {
+    let env = Env::new();
+    let mut endless = call("c1", "tail -f log");
+    endless[0]["ends_after_ms"] = Value::Null;
+    // Late enough that the host reads it separately, and has noted the first call by then.
+    let script = [call("c0", "ls"), json!({ "delay_ms": 200, "content": endless })];
+    set_up(&env, "", &json!({}), &script);
+    let daemon = env.daemon();
+    let (pid, mut follow, mut events) = follow_beat(&env);
+    assert!(events.any(|event| event.unwrap().contains("\"c1\"")));
+    kill(pid, Signal::KILL);
+    follow.wait().unwrap();
+    let line = env.wait_for_journal(1).remove(0);
+    daemon.stop();
+    assert_eq!(line["error"], "murmur was killed during this beat; its outcome is unknown");
+    assert_eq!((&line["outcome"], &line["unguarded"]), (&json!("error"), &json!(["Bash(ls)"])), "{line}");
+    assert!(line["capture"].is_string() && env.journal().len() == 1, "{}", env.journal_text());
+    let shown = env.run(["show", "site"]);
+    assert!(shown.contains("Bash(ls)  unchecked  "), "{shown}");
 }

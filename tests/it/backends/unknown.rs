@@ -1,8 +1,10 @@
 //! What other agents write that murmur doesn't know.
 
-use super::{AGENTS, said, site};
-use crate::env::Env;
+use super::{AGENTS, follow_beat, said, site};
+use crate::env::{Env, kill};
+use rustix::process::Signal;
 use serde_json::{Value, json};
+use std::io::Write;
 use std::path::Path;
 
 /// Adds `line` before the last one that the recording in `folder` has.
@@ -63,4 +65,36 @@ fn unknown_output_of_a_beat_is_counted_with_the_agents_version() {
         assert_eq!(found["found"], format!("unknown in the last week: {agent} {version}: {}", names[0]));
         assert_eq!(found["level"], if agent == "codex" { "ok" } else { "warn" });
     }
+}
+
+#[test]
+fn unknown_output_of_a_beat_is_counted_even_if_its_host_is_killed() {
+    let env = Env::new();
+    let site = env.workspace("site", "Look.");
+    let (pace, mut gate) = env.gate("gate");
+    let init =
+        json!({ "type": "system", "subtype": "init", "session_id": "s", "claude_code_version": "2.1.329" });
+    let says = |id: &str| {
+        let message = json!({ "id": id, "role": "assistant", "content": [{ "type": "text", "text": id }] });
+        json!({ "type": "assistant", "session_id": "s", "message": message })
+    };
+    let lines = [init, json!({ "type": "dawn", "session_id": "s" }), says("one"), says("two")];
+    let stdout: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    site.plays(&json!({ "stdout": stdout, "pace": pace, "faults": ["hang"] }));
+    env.register(&[&site]);
+    let daemon = env.daemon();
+    let (pid, mut follow, mut events) = follow_beat(&env);
+    // The host has noted what it read before the last line.
+    for (released, text) in [(3, "one"), (1, "two")] {
+        gate.write_all(&vec![b'\n'; released]).unwrap();
+        let text = format!("\"text\":\"{text}\"");
+        assert!(events.any(|event| event.unwrap().contains(&text)));
+    }
+    kill(pid, Signal::KILL);
+    follow.wait().unwrap();
+    env.wait_for_journal(1);
+    daemon.stop();
+    env.murmur(["host", "discover"]).run();
+    let counted = std::fs::read_to_string(env.data().join("unknown.json")).unwrap();
+    assert!(counted.contains("\"dawn\"") && counted.contains("2.1.329"), "{counted}");
 }

@@ -1,0 +1,61 @@
+//! What is recorded of a beat while its agent runs, for whoever recovers it if its host is killed.
+
+use derun::id::SessionId as CaptureId;
+use murmur_host::own_denials::Unguarded;
+use murmur_host::registration::Registration;
+use murmur_host::unrecorded::Unrecorded;
+use murmur_store::journal::unfinished::{BeatRecord, Record};
+use std::cell::RefCell;
+use std::io;
+
+/// The records of a running beat. Writing them is best effort: they matter only after a crash.
+pub(super) struct CrashRecord<'a> {
+    record: &'a io::Result<Record>,
+    registration: Option<&'a Registration>,
+    begun: RefCell<BeatRecord>,
+}
+
+impl<'a> CrashRecord<'a> {
+    /// The `record` of the beat, which has `begun`, and that of its host.
+    pub(super) fn new(
+        record: &'a io::Result<Record>,
+        registration: Option<&'a Registration>,
+        begun: BeatRecord,
+    ) -> Self {
+        Self { record, registration, begun: RefCell::new(begun) }
+    }
+
+    /// Records which session captures the agent's output.
+    pub(super) fn note_capture(&self, capture: Option<CaptureId>) {
+        let Some(capture) = capture else { return };
+        self.update(|begun| begun.entry.capture = Some(capture.clone()));
+        if let Some(registration) = self.registration {
+            let _best_effort = registration.note_capture(capture);
+        }
+    }
+
+    /// Records calls that ran without a decision in the beat's line, and the rest in the host's record.
+    pub(super) fn note_unrecorded(&self, unrecorded: &Unrecorded) {
+        let Unguarded { calls, more, .. } = &unrecorded.unguarded;
+        if self.begun.borrow().entry.unguarded_count() != unrecorded.unguarded.count() {
+            self.update(|begun| {
+                (begun.entry.unguarded, begun.entry.unguarded_more) = (calls.clone(), *more);
+            });
+        }
+        if let Some(registration) = self.registration.filter(|_| !unrecorded.unknown.is_empty()) {
+            let rest = Unrecorded { unguarded: Unguarded::default(), ..unrecorded.clone() };
+            let _best_effort = registration.note_unrecorded(&rest);
+        }
+    }
+
+    /// What is recorded of the beat.
+    pub(super) fn into_begun(self) -> BeatRecord {
+        self.begun.into_inner()
+    }
+
+    fn update(&self, change: impl FnOnce(&mut BeatRecord)) {
+        let mut begun = self.begun.borrow_mut();
+        change(&mut begun);
+        let _best_effort = self.record.as_ref().map(|record| record.update(&begun));
+    }
+}

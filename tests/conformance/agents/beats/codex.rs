@@ -1,0 +1,57 @@
+//! Beats of the real Codex with the user's own sandbox, and with a hook whose shell is killed.
+
+use anyhow::{Result, ensure};
+use serde_json::{Value, json};
+
+use super::{Agent, text};
+use crate::permits::call;
+
+/// Sets the user's sandbox to `workspace-write`, without the temporary folders that these checks run in.
+fn set_sandbox(agent: &Agent) -> Result<()> {
+    let path = agent.place.folder.path().join("home/.codex/config.toml");
+    let settings = std::fs::read_to_string(&path)?.replace("danger-full-access", "workspace-write");
+    let only_here = "[sandbox_workspace_write]\nexclude_slash_tmp = true\nexclude_tmpdir_env_var = true\n";
+    Ok(std::fs::write(&path, settings + only_here)?)
+}
+
+/// Writes inside the workspace, outside it, and outside it with a request to leave the sandbox.
+pub(super) fn sandboxed(agent: &mut Agent) -> Result<()> {
+    let root = agent.place.folder.path().to_path_buf();
+    let outside = root.join("outside");
+    let touch = format!("touch {}", outside.display());
+    let mut asks = call("call_3", &touch);
+    asks[0]["input"]["sandbox_permissions"] = "require_escalated".into();
+    asks[0]["input"]["justification"] = "It writes.".into();
+    let calls = [call("call_1", "touch inside"), call("call_2", &touch), asks];
+    let script: Vec<Value> = calls.into_iter().chain([text("HEARTBEAT_OK")]).collect();
+    agent.prepare(&script.into(), "off")?;
+    set_sandbox(agent)?;
+    agent.place.murmur(&["beat"]).output()?;
+    let line = agent.line()?;
+    let written = [root.join("site/inside").exists(), outside.exists()];
+    ensure!(written == [true, false], "written inside and outside: {written:?}; {line}");
+    let summary = format!("HEARTBEAT_OK, but the backend refused Bash({touch})");
+    ensure!(line["summary"] == summary && line["denials"] == json!(["Bash"]), "{line}");
+    // The second call runs, and fails in the sandbox.
+    ensure!(agent.was_told(&["Read-only file system"])?, "no request has the error of the sandbox");
+    let decisions = std::fs::read_to_string(root.join("data/decisions.jsonl"))?;
+    ensure!(decisions.contains("Codex's sandbox (workspace-write) does not allow it"), "{decisions}");
+    Ok(())
+}
+
+/// The shell of murmur's hook is killed. Codex runs the call, if it doesn't ask about it as well.
+pub(super) fn shell_killed(agent: &mut Agent) -> Result<()> {
+    let ran = agent.place.folder.path().join("site/ran");
+    agent.place.replace_hook("kill -9 $PPID")?;
+    for has_sandbox in [false, true] {
+        agent.prepare(&json!([call("call_1", "touch ran"), text("HEARTBEAT_OK")]), "deny")?;
+        if has_sandbox {
+            set_sandbox(agent)?;
+        }
+        agent.place.murmur(&["beat"]).output()?;
+        let line = agent.line()?;
+        ensure!(line["error"] == "a call ran without a decision: Bash(touch ran)", "{line}");
+        ensure!(ran.exists() == has_sandbox, "sandbox: {has_sandbox}, ran: {}", ran.exists());
+    }
+    Ok(())
+}
