@@ -22,6 +22,7 @@ mod conversation;
 mod facts;
 mod known;
 mod learn;
+mod limits;
 mod live;
 mod overlap;
 mod payloads;
