@@ -14,7 +14,9 @@ use crate::known::{Capability, Known};
 use crate::pool::Part;
 use crate::report::Report;
 use crate::scenario::Scenario;
-use crate::{attacks, clients, limits, live, overlap, permits, plan, pulses, run, trust, unattended};
+use crate::{
+    attacks, clients, limits, live, overlap, permits, plan, pulses, run, triggers, trust, unattended,
+};
 
 pub(crate) const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/claude");
 
@@ -42,7 +44,7 @@ const fn other(name: &'static str, needs: &'static [&'static str], check: fn(&Pa
 /// Checks that are not scenarios: the real CLI as a client of murmur's MCP server, as a hosted agent, under murmur's
 /// hook, with its pulses, against a hostile repository and a hostile agent, and
 /// while nobody watches.
-const OTHERS: [Other; 24] = [
+const OTHERS: [Other; 31] = [
     other("mcp-claude", &[], clients::claude),
     other("host-live", &[], live::across_a_killed_daemon),
     other("permits", &[], permits::a_person_decides),
@@ -66,7 +68,14 @@ const OTHERS: [Other; 24] = [
     other("queued", &[], overlap::queue),
     other("replaced", &[], overlap::replace),
     other("paused", &[], unattended::pause_and_active_hours),
+    other("skipped", &[], overlap::skip),
     other("swept", &[], unattended::retention),
+    other("large-capture", &[], triggers::large_capture),
+    other("changed-files", &[], triggers::changed_files),
+    other("new-commits", &[], triggers::new_commits),
+    other("on-change", &[], triggers::on_a_change),
+    other("breaker", &[], triggers::breaker),
+    other("preflight", &[], triggers::preflight),
 ];
 
 /// A Claude Code to check.

@@ -31,14 +31,14 @@ fn limit_reached(seconds: u32) -> Value {
 }
 
 /// What the model says, each time.
-fn says(text: &str) -> Value {
+pub(crate) fn says(text: &str) -> Value {
     json!([[{ "type": "text", "text": text }]])
 }
 
 /// The only heartbeat, according to the daemon.
-fn heartbeat(place: &Place) -> Result<Value> {
-    let mut status: Value = serde_json::from_slice(&place.run(&["status", "--json"])?.stdout)?;
-    Ok(status["heartbeats"][0].take())
+pub(crate) fn heartbeat(place: &Place) -> Result<Value> {
+    let status: Value = serde_json::from_slice(&place.run(&["status", "--json"])?.stdout)?;
+    Ok(status["heartbeats"][0].clone())
 }
 
 /// A beat that a limit stops holds its account; when the hold ends, it continues in its session.

@@ -121,6 +121,13 @@ pub(crate) fn budget(claude: &Path) -> Result<()> {
     let refused = place.murmur(&["beat"]).output()?;
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     ensure!(!refused.status.success() && said.contains("the budget of 0.0001 USD a month"), "{said}");
+    let usage: Value = serde_json::from_slice(&place.run(&["usage", "--json"])?.stdout)?;
+    ensure!(usage["total"]["costUsd"] == exceeded["costUsd"], "{exceeded} {usage}");
+
+    configure(&place, &json!({ "budget": { "day": "1 tokens" } }))?;
+    let refused = place.murmur(&["beat"]).output()?;
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    ensure!(!refused.status.success() && said.contains("the budget of 1 tokens a day"), "{said}");
     Ok(())
 }
 
