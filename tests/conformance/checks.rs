@@ -14,7 +14,9 @@ use crate::known::{Capability, Known};
 use crate::pool::Part;
 use crate::report::Report;
 use crate::scenario::Scenario;
-use crate::{attacks, clients, live, overlap, permits, plan, pulses, run, trust, unattended};
+use crate::{
+    attacks, clients, limits, live, overlap, permits, plan, pulses, run, triggers, trust, unattended,
+};
 
 pub(crate) const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/claude");
 
@@ -42,7 +44,7 @@ const fn other(name: &'static str, needs: &'static [&'static str], check: fn(&Pa
 /// Checks that are not scenarios: the real CLI as a client of murmur's MCP server, as a hosted agent, under murmur's
 /// hook, with its pulses, against a hostile repository and a hostile agent, and
 /// while nobody watches.
-const OTHERS: [Other; 22] = [
+const OTHERS: [Other; 31] = [
     other("mcp-claude", &[], clients::claude),
     other("host-live", &[], live::across_a_killed_daemon),
     other("permits", &[], permits::a_person_decides),
@@ -54,7 +56,9 @@ const OTHERS: [Other; 22] = [
     other("plan-live", &[], plan::a_live_agent_leaves_it),
     other("trust", &[], trust::of_a_hostile_repository),
     other("attacks", &[], attacks::all),
-    other("limited", &[], unattended::a_limited_beat_continues),
+    other("limited", &[], limits::a_limited_beat_continues),
+    other("limit-dropped", &[], limits::a_limited_beat_is_dropped),
+    other("reserved", &[], limits::a_reserve),
     other("overloaded", &[], unattended::an_overload_is_retried),
     other("gates", &[], unattended::gates),
     other("over-budget", &[], unattended::budget),
@@ -64,7 +68,14 @@ const OTHERS: [Other; 22] = [
     other("queued", &[], overlap::queue),
     other("replaced", &[], overlap::replace),
     other("paused", &[], unattended::pause_and_active_hours),
+    other("skipped", &[], overlap::skip),
     other("swept", &[], unattended::retention),
+    other("large-capture", &[], triggers::large_capture),
+    other("changed-files", &[], triggers::changed_files),
+    other("new-commits", &[], triggers::new_commits),
+    other("on-change", &[], triggers::on_a_change),
+    other("breaker", &[], triggers::breaker),
+    other("preflight", &[], triggers::preflight),
 ];
 
 /// A Claude Code to check.

@@ -49,6 +49,23 @@ pub(crate) fn queue(claude: &Path) -> Result<()> {
     Ok(())
 }
 
+/// A run that is due while its heartbeat runs is dropped: the next one starts at the next time.
+pub(crate) fn skip(claude: &Path) -> Result<()> {
+    let (mut place, mut log) = started(claude, INTERVAL + SignedDuration::from_secs(1), "skip")?;
+    let one = log.next()?;
+    place.play(&answer(SignedDuration::ZERO))?;
+    let two = log.next()?;
+    ensure!(one["outcome"] == "ok" && two["outcome"] == "ok", "{one} {two}");
+    let ((begun, ended), (next, _)) = (times(&one)?, times(&two)?);
+    ensure!(ended.duration_since(begun) > INTERVAL, "it was not slow: {one}");
+    let waited = next.duration_since(begun);
+    ensure!(
+        waited >= INTERVAL * 2 - SignedDuration::from_secs(1),
+        "it started after {waited:?}: {one} {two}"
+    );
+    Ok(())
+}
+
 /// A beat that is still running when its heartbeat is due again is ended with its agent, for the next one.
 pub(crate) fn replace(claude: &Path) -> Result<()> {
     let (mut place, mut log) = started(claude, SignedDuration::from_mins(10), "replace")?;

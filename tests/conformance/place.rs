@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context, Result, ensure};
+use jiff::SignedDuration;
+use murmur_core::usage_limit::{self, Account};
 use serde_json::Value;
+use sys::clock;
 use tempfile::TempDir;
 
 use crate::run::{Model, PATIENT, QUIET};
@@ -20,6 +23,8 @@ pub(crate) struct Place {
     port: u16,
     /// The variable with which the CLI logs in.
     credential: &'static str,
+    /// Claude Code's folder, if it isn't the usual one.
+    config: Option<PathBuf>,
     /// `None` only while it restarts.
     model: Option<Model>,
 }
@@ -30,9 +35,12 @@ impl Place {
         Self::with(claude, script, "ANTHROPIC_API_KEY")
     }
 
-    /// The same for a user with a subscription.
+    /// The same for a user with a subscription, whose account is on hold for at most a second after a limit's reset.
     pub(crate) fn subscribed(claude: &Path, script: &Value) -> Result<Self> {
-        Self::with(claude, script, "CLAUDE_CODE_OAUTH_TOKEN")
+        let mut place = Self::with(claude, script, "CLAUDE_CODE_OAUTH_TOKEN")?;
+        let mut folders = (0..10_000).map(|number| place.folder.path().join(format!("claude-{number}")));
+        place.config = Some(folders.find(|folder| is_prompt(folder)).context("every account waits")?);
+        Ok(place)
     }
 
     fn with(claude: &Path, script: &Value, credential: &'static str) -> Result<Self> {
@@ -46,7 +54,7 @@ impl Place {
         for (program, name) in [(MURMUR, "bin/murmur"), (HOOK, "bin/murmur-hook")] {
             std::fs::copy(program, at(name))?;
         }
-        let mut place = Self { port: 0, credential, model: None, folder };
+        let mut place = Self { port: 0, credential, config: None, model: None, folder };
         place.play(script)?;
         Ok(place)
     }
@@ -92,6 +100,7 @@ impl Place {
         command.env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", at("home/bin").display()));
         command.env("HOME", at("home")).env("MURMUR_DIR", at("data"));
         command.env("IS_SANDBOX", "1").env(self.credential, "scripted");
+        command.envs(self.config.iter().map(|folder| ("CLAUDE_CONFIG_DIR", folder)));
         command.env("ANTHROPIC_BASE_URL", format!("http://127.0.0.1:{}", self.port));
         command.envs(QUIET.map(|name| (name, "1"))).envs([PATIENT]).stdin(Stdio::null());
         command
@@ -125,6 +134,14 @@ impl Place {
         let pid = rustix::process::Pid::from_raw(pid.trim().parse()?).context("no PID")?;
         Ok(rustix::process::kill_process(pid, rustix::process::Signal::KILL)?)
     }
+}
+
+/// Whether the account with its settings in this folder starts soon after a limit's reset.
+fn is_prompt(folder: &Path) -> bool {
+    let account = Account::new("claude", &folder.to_string_lossy(), "OAuth token");
+    let (now, in_an_hour) = (clock::now(), clock::now() + SignedDuration::from_hours(1));
+    usage_limit::hold(&account, "five_hour", Some(in_an_hour), now)
+        .is_ok_and(|hold| hold.until <= in_an_hour + SignedDuration::from_secs(1))
 }
 
 impl Drop for Place {

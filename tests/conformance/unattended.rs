@@ -1,5 +1,5 @@
-//! The real Claude Code while nobody watches: an account that reaches its limit and continues after the reset, an
-//! overloaded API, gates, budgets, MCP servers, watchdogs, pauses and retention.
+//! The real Claude Code while nobody watches: an overloaded API, gates, budgets, MCP servers, watchdogs, pauses and
+//! retention.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::os::unix::fs::PermissionsExt;
@@ -36,65 +36,6 @@ impl Drop for Log {
         drop(self.child.kill());
         drop(self.child.wait());
     }
-}
-
-/// What the API answers a subscription that has reached its limit.
-fn limit_reached(resets_at: jiff::Timestamp) -> Value {
-    let resets_at = resets_at.as_second().to_string();
-    json!({
-        "status": 429,
-        "error": { "type": "rate_limit_error", "message": "This request would exceed your account's rate limit." },
-        "headers": {
-            "x-should-retry": "false",
-            "anthropic-ratelimit-unified-status": "rejected",
-            "anthropic-ratelimit-unified-reset": resets_at,
-            "anthropic-ratelimit-unified-representative-claim": "five_hour",
-            "anthropic-ratelimit-unified-5h-status": "rejected",
-            "anthropic-ratelimit-unified-5h-reset": resets_at,
-            "anthropic-ratelimit-unified-5h-utilization": "1.0",
-        },
-    })
-}
-
-/// A beat that a limit stops holds its account; when the hold ends, it continues in its session.
-pub(crate) fn a_limited_beat_continues(claude: &Path) -> Result<()> {
-    let resets_at = jiff::Timestamp::from_second(clock::now().as_second() + 3600)?;
-    let mut place = Place::subscribed(claude, &json!([limit_reached(resets_at)]))?;
-    place.run(&["start"])?;
-    let mut log = Log::follow(&place)?;
-    // It never ran, so that it is due at once.
-    configure(&place, &json!({ "lastRun": null }))?;
-    let limited = log.next()?;
-    ensure!(limited["outcome"] == "limited" && limited["error"] == Value::Null, "{limited}");
-    ensure!(limited["limit"]["window"] == "five_hour", "{limited}");
-    ensure!(limited["limit"]["resetsAt"] == json!(resets_at), "{limited}");
-    let status = String::from_utf8(place.run(&["status"])?.stdout)?;
-    ensure!(status.contains("whose five-hour limit is reached; ends in"), "{status}");
-    let refused = place.murmur(&["beat"]).output()?;
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    ensure!(!refused.status.success() && said.contains("is on hold until"), "{said}");
-
-    let done = json!([{ "type": "text", "text": "ATTENTION: finished after the reset" }]);
-    place.play(&json!([done, done, done]))?;
-    end_hold(&place)?;
-    let continued = log.next()?;
-    ensure!(continued["outcome"] == "attention", "{continued}");
-    ensure!(continued["summary"] == "ATTENTION: finished after the reset", "{continued}");
-    ensure!(continued["sessionId"] == limited["sessionId"], "it did not continue: {limited} {continued}");
-    Ok(())
-}
-
-/// Ends the hold now instead of in an hour.
-fn end_hold(place: &Place) -> Result<()> {
-    let at = |name: &str| place.folder.path().join("data").join(name);
-    let mut limits: Value = serde_json::from_slice(&std::fs::read(at("limits.json"))?)?;
-    let accounts = limits["accounts"].as_object_mut().context("no accounts")?;
-    for account in accounts.values_mut() {
-        account["hold"]["until"] = json!(clock::rfc3339(clock::now()));
-    }
-    let new = at("limits.json.new");
-    std::fs::write(&new, limits.to_string())?;
-    Ok(std::fs::rename(new, at("limits.json"))?)
 }
 
 /// A beat that an overloaded API fails is retried, and once it gets through, nothing is left of the failure.
@@ -180,6 +121,13 @@ pub(crate) fn budget(claude: &Path) -> Result<()> {
     let refused = place.murmur(&["beat"]).output()?;
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     ensure!(!refused.status.success() && said.contains("the budget of 0.0001 USD a month"), "{said}");
+    let usage: Value = serde_json::from_slice(&place.run(&["usage", "--json"])?.stdout)?;
+    ensure!(usage["total"]["costUsd"] == exceeded["costUsd"], "{exceeded} {usage}");
+
+    configure(&place, &json!({ "budget": { "day": "1 tokens" } }))?;
+    let refused = place.murmur(&["beat"]).output()?;
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    ensure!(!refused.status.success() && said.contains("the budget of 1 tokens a day"), "{said}");
     Ok(())
 }
 

@@ -84,7 +84,7 @@ impl Acp<'_> {
                     let (delay, play) = script.after(done);
                     self.pass(delay)?;
                     match play {
-                        Play::Content(content, end_delay) => (content.to_vec(), end_delay),
+                        Play::Content(content, end_delay, _) => (content.to_vec(), end_delay),
                         Play::Error(error) => match self.fail(error, failures)? {
                             Some(outcome) => return Ok(outcome),
                             None => {

@@ -37,7 +37,7 @@ impl<'a> Actor<'a> {
                 return Ok(Answer::Interrupted);
             }
             let error = match play {
-                Play::Content(content, end_delay) => return Ok(Answer::Said(content, end_delay)),
+                Play::Content(content, end_delay, _) => return Ok(Answer::Said(content, end_delay)),
                 Play::Error(error) => error,
             };
             let wait = api::wait(error, attempt).filter(|_| attempt <= most);

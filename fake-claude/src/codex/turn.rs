@@ -115,7 +115,7 @@ impl Codex<'_> {
                     let (delay, play) = script.after(done);
                     self.pass(delay)?;
                     match play {
-                        Play::Content(content, end_delay) => (content.to_vec(), end_delay),
+                        Play::Content(content, end_delay, _) => (content.to_vec(), end_delay),
                         Play::Error(error) => {
                             failures += 1;
                             match self.fail(error, failures)? {

@@ -73,33 +73,42 @@ pub(crate) fn json(
         "HTTP/1.1 {status} Scripted\r\ncontent-type: application/json\r\ncontent-length: {}\r\n",
         body.len()
     );
-    for (name, value) in headers {
-        answer += &format!("{name}: {value}\r\n");
-    }
+    answer += &lines(headers);
     answer += "\r\n";
     answer += &body;
     to.write_all(answer.as_bytes())
 }
 
+fn lines(headers: &[(String, String)]) -> String {
+    headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect()
+}
+
 /// Responds with server-sent events that are named by their type.
-pub(crate) fn stream(to: &mut impl Write, events: impl Iterator<Item = Value>) -> io::Result<()> {
+pub(crate) fn stream(
+    to: &mut impl Write,
+    headers: &[(String, String)],
+    events: impl Iterator<Item = Value>,
+) -> io::Result<()> {
     let named = |event: Value| {
         let name = event["type"].as_str().unwrap_or_default();
         format!("event: {name}\ndata: {event}\n\n")
     };
-    chunks(to, events.map(named))
+    chunks(to, headers, events.map(named))
 }
 
 /// Responds with server-sent events without names.
 pub(crate) fn stream_data(to: &mut impl Write, data: impl Iterator<Item = String>) -> io::Result<()> {
-    chunks(to, data.map(|data| format!("data: {data}\n\n")))
+    chunks(to, &[], data.map(|data| format!("data: {data}\n\n")))
 }
 
 /// Sends each text immediately.
-fn chunks(to: &mut impl Write, texts: impl Iterator<Item = String>) -> io::Result<()> {
-    to.write_all(
-        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n",
-    )?;
+fn chunks(
+    to: &mut impl Write,
+    headers: &[(String, String)],
+    texts: impl Iterator<Item = String>,
+) -> io::Result<()> {
+    to.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n")?;
+    to.write_all(format!("{}\r\n", lines(headers)).as_bytes())?;
     for text in texts {
         to.write_all(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes())?;
     }

@@ -16,7 +16,7 @@ pub(crate) const SUBAGENT: &str = "cc_is_subagent=true";
 pub(crate) struct Script {
     main: Vec<Turn>,
     subagent: Option<Vec<Turn>>,
-    plain: Vec<Value>,
+    plain: Turn,
 }
 
 #[derive(Deserialize)]
@@ -44,7 +44,7 @@ enum TurnForm {
     Full(FullForm),
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FullForm {
     #[serde(default)]
@@ -65,6 +65,7 @@ struct Turn {
     content: Vec<Value>,
     delay: Duration,
     end_delay: Duration,
+    headers: Vec<(String, String)>,
     error: Option<ErrorTurn>,
 }
 
@@ -80,8 +81,8 @@ pub(crate) struct ErrorTurn {
 
 /// The response to a request.
 pub(crate) enum Play<'a> {
-    /// Blocks, and a delay between the last one and the end of the message.
-    Content(&'a [Value], Duration),
+    /// Blocks, a delay between the last one and the end of the message, and headers.
+    Content(&'a [Value], Duration, &'a [(String, String)]),
     Error(&'a ErrorTurn),
 }
 
@@ -92,7 +93,7 @@ impl Script {
             Form::Two(form) => (form.main, form.subagent),
         };
         let turns = |forms: Vec<TurnForm>| forms.into_iter().map(Turn::from).collect();
-        let plain = vec![json!({"type": "text", "text": "ok"})];
+        let plain = Turn::from(TurnForm::Content(vec![json!({"type": "text", "text": "ok"})]));
         Ok(Self { main: turns(main), subagent: subagent.map(turns), plain })
     }
 
@@ -106,7 +107,7 @@ impl Script {
         };
         match turns.get(done).or(turns.last()) {
             Some(turn) if tools => (turn.delay, turn.play()),
-            _ => (Duration::ZERO, Play::Content(&self.plain, Duration::ZERO)),
+            _ => (Duration::ZERO, self.plain.play()),
         }
     }
 }
@@ -123,7 +124,7 @@ impl Turn {
             Some(error) if error.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take).is_ok() => {
                 Play::Error(error)
             }
-            _ => Play::Content(&self.content, self.end_delay),
+            _ => Play::Content(&self.content, self.end_delay, &self.headers),
         }
     }
 }
@@ -131,18 +132,17 @@ impl Turn {
 impl From<TurnForm> for Turn {
     fn from(form: TurnForm) -> Self {
         let full = match form {
-            TurnForm::Content(content) => {
-                return Self { content, delay: Duration::ZERO, end_delay: Duration::ZERO, error: None };
-            }
+            TurnForm::Content(content) => FullForm { content, ..FullForm::default() },
             TurnForm::Full(full) => full,
         };
+        let headers: Vec<_> = full.headers.into_iter().collect();
         let error = full.status.map(|status| ErrorTurn {
             status,
             error: full.error,
-            headers: full.headers.into_iter().collect(),
+            headers: headers.clone(),
             left: AtomicU64::new(full.times.unwrap_or(u64::MAX)),
         });
         let [delay, end_delay] = [full.delay_ms, full.end_delay_ms].map(Duration::from_millis);
-        Self { content: full.content, delay, end_delay, error }
+        Self { content: full.content, delay, end_delay, headers, error }
     }
 }

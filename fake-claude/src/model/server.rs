@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use serde_json::{Value, json};
+use sys::clock;
 use sys::pause::pause;
 
 use crate::http::{self, Request};
@@ -95,7 +96,7 @@ impl Server {
             if api == Api::Responses { responses::messages_in(body) } else { reply::messages_in(body) };
         let (delay, play) = self.script.choose(body, said);
         pause(delay);
-        let (content, end_delay) = match play {
+        let (content, end_delay, headers) = match play {
             Play::Error(ErrorTurn { status: 0, .. }) => {
                 return Err(io::Error::new(io::ErrorKind::ConnectionAborted, "scripted"));
             }
@@ -104,13 +105,13 @@ impl Server {
                 if api == Api::Messages {
                     body["type"] = "error".into();
                 }
-                return http::json(to, error.status, &error.headers, &body);
+                return http::json(to, error.status, &timed(&error.headers), &body);
             }
-            Play::Content(content, end_delay) => (content, end_delay),
+            Play::Content(content, end_delay, headers) => (content, end_delay, timed(headers)),
         };
         match api {
             Api::Messages => {}
-            Api::Responses => return http::stream(to, responses::events(content, said, end_delay)),
+            Api::Responses => return http::stream(to, &headers, responses::events(content, said, end_delay)),
             Api::Chat => {
                 let id = format!("chat_{number:03}");
                 let message = chat::Message { id, model: &body["model"], content, end_delay };
@@ -123,8 +124,17 @@ impl Server {
         let id = format!("msg_{number:03}");
         let message = reply::Message { id, model: &body["model"], content, end_delay };
         if body["stream"] != true {
-            return http::json(to, 200, &[], &message.whole());
+            return http::json(to, 200, &headers, &message.whole());
         }
-        http::stream(to, message.events())
+        http::stream(to, &headers, message.events())
     }
+}
+
+/// The headers of an answer that is sent now: `now+N` stands for the time in N seconds, in seconds since 1970.
+fn timed(headers: &[(String, String)]) -> Vec<(String, String)> {
+    let time = |value: &String| {
+        let ahead: Option<i64> = value.strip_prefix("now+").and_then(|seconds| seconds.parse().ok());
+        ahead.map_or_else(|| value.clone(), |ahead| (clock::now().as_second() + ahead).to_string())
+    };
+    headers.iter().map(|(name, value)| (name.clone(), time(value))).collect()
 }
