@@ -208,7 +208,7 @@ impl Notifier {
             "request_opened" => self.request_opened(payload, now),
             "request_closed" => {
                 if let Some(id) = payload.get("id").and_then(Value::as_str) {
-                    outbox::close(&mut self.state, id);
+                    outbox::close(&mut self.state, id, payload["how"] == "expired", now);
                 }
             }
             "beat_started" => self.ping_start(payload),

@@ -69,29 +69,28 @@ impl Notifier {
         let now = clock::now();
         let request = batch.events.first().and_then(|event| event.request_id()).map(str::to_owned);
         let line = LogEntry { channel: batch.channel.clone(), what: title, request, ..LogEntry::default() };
-        match result {
+        let noted = match result {
             Ok(Sent { message }) => {
                 let issued = self.state.tokens.iter_mut().find(|issued| Some(&issued.hash) == token.as_ref());
                 if let Some(issued) = issued {
                     issued.message = message;
                 }
                 outbox::delivered(&mut self.state, &batch, now);
-                self.note_line(LogEntry { result: "delivered".to_owned(), ..line });
+                Some(("delivered", None))
             }
             Err(SendError { failure, is_final }) => {
                 let error = failure.line();
                 let known = self.state.channels.get(&batch.channel).and_then(|channel| channel.error.clone());
+                outbox::failed(&mut self.state, &batch, error.clone(), is_final, now);
                 // The same error is noted once.
-                if is_final || known.as_deref() != Some(&error) {
-                    let result = if is_final { "dropped" } else { "failed" };
-                    self.note_line(LogEntry {
-                        result: result.to_owned(),
-                        error: Some(error.clone()),
-                        ..line
-                    });
-                }
-                outbox::failed(&mut self.state, &batch, error, is_final, now);
+                let is_new = is_final || known.as_deref() != Some(&error);
+                is_new.then_some((if is_final { "dropped" } else { "failed" }, Some(error)))
             }
+        };
+        // What is noted isn't sent again after a restart.
+        self.save();
+        if let Some((result, error)) = noted {
+            self.note_line(LogEntry { result: result.to_owned(), error, ..line });
         }
     }
 }

@@ -223,7 +223,7 @@ impl Notifier {
         let open: BTreeSet<String> = rows.iter().map(|row| row.id.to_string()).collect();
         let closed: Vec<String> = self.state.requests.difference(&open).cloned().collect();
         for request in closed {
-            ::notify::outbox::close(&mut self.state, &request);
+            ::notify::outbox::close(&mut self.state, &request, false, sys::clock::now());
         }
         for row in rows {
             self.on_request(&row, sys::clock::now());

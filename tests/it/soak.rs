@@ -123,7 +123,7 @@ fn every_beat_has_one_line_however_often_its_process_is_killed() {
     let mut moments = Moments::new(0x0062_6561_7473);
     let workspaces: Vec<_> = (0..WORKSPACES).map(|n| env.workspace(&format!("w{n}"), "Look.")).collect();
     for workspace in &workspaces {
-        workspace.plays(&json!({ "fixture": fixture("ok"), "faults": ["hang", "setsid-child"] }));
+        workspace.plays(&json!({ "fixture": fixture("ok"), "faults": ["hang-before", "setsid-child"] }));
     }
     let entries: Vec<Value> =
         workspaces.iter().map(|workspace| json!({ "path": workspace.0, "interval": "1s" })).collect();

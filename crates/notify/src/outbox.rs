@@ -5,6 +5,7 @@
 
 use crate::event::Event;
 use crate::state::{ChannelState, Delivery, State};
+use crate::tokens;
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::notify::{EventKind, Notify};
 
@@ -52,7 +53,7 @@ pub fn add(state: &mut State, event: &Event, notify: &Notify, now: Timestamp) ->
 /// Removes what is older than [`KEPT`], belongs to a channel that no longer exists, or is about a request that was
 /// closed; returns what wasn't delivered for one of the first two reasons.
 pub fn prune(state: &mut State, notify: &Notify, now: Timestamp) -> Vec<Delivery> {
-    state.tokens.retain(|token| token.expires_at.is_none_or(|at| at > now));
+    tokens::prune(&mut state.tokens, now);
     state.channels.retain(|name, _| notify.channels.contains_key(name));
     let is_over = |entry: &Delivery| {
         now.duration_since(entry.since) >= KEPT || !notify.channels.contains_key(&entry.channel)
@@ -60,10 +61,10 @@ pub fn prune(state: &mut State, notify: &Notify, now: Timestamp) -> Vec<Delivery
     state.outbox.extract_if(.., |entry| is_over(entry)).collect()
 }
 
-/// Forgets a request that was closed.
-pub fn close(state: &mut State, request: &str) {
+/// Forgets a request that was closed, perhaps because it `expired`.
+pub fn close(state: &mut State, request: &str, expired: bool, now: Timestamp) {
     state.requests.remove(request);
-    state.tokens.retain(|token| token.request != request);
+    tokens::close(&mut state.tokens, request, expired, now);
     state.outbox.retain(|entry| entry.event.request_id() != Some(request));
 }
 
@@ -248,7 +249,7 @@ mod tests {
         let waiting = Event { request: Some(request), ..event(EventKind::Waiting, "") };
         add(&mut state, &waiting, &notify, at(0));
         state.requests.insert("r1".to_owned());
-        close(&mut state, "r1");
+        close(&mut state, "r1", false, at(1));
         assert_eq!((state.outbox.len(), state.requests.len()), (0, 0));
     }
 }

@@ -1,9 +1,10 @@
 //! Single-use tokens with which a person answers a request from a message.
 //!
 //! A token is bound to its channel, its request and the hash of the call's input, and expires with the request. Only
-//! its hash is kept. It never allows a call for good.
+//! its hash is kept. It never allows a call for good. Expired ones are kept for a day, so that a late answer is told
+//! why it is refused.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
@@ -11,6 +12,10 @@ use std::io;
 
 /// The length of a token: 128 bits in hexadecimal digits.
 const DIGITS: usize = 32;
+
+/// How long an expired token is kept, and how many of them.
+const LATE: SignedDuration = SignedDuration::from_hours(24);
+const MOST_LATE: usize = 64;
 
 /// A token that was sent, without the token itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -150,13 +155,17 @@ pub fn find<'a>(
     if found.channel != channel {
         return Err(Refusal::Channel);
     }
-    if found.expires_at.is_some_and(|at| at <= now) {
+    if found.has_expired(now) {
         return Err(Refusal::Expired);
     }
     Ok(found)
 }
 
 impl Issued {
+    fn has_expired(&self, now: Timestamp) -> bool {
+        self.expires_at.is_some_and(|at| at <= now)
+    }
+
     /// Whether it may give this `reply`.
     pub fn check(&self, reply: &Reply) -> Result<(), Refusal> {
         match reply {
@@ -172,6 +181,26 @@ impl Issued {
 /// Uses up every token of `request`.
 pub fn use_up(tokens: &mut Vec<Issued>, request: &str) {
     tokens.retain(|token| token.request != request);
+}
+
+/// Forgets the tokens of a closed `request`, except those that had expired or, if it `expired` itself, expire now.
+pub(crate) fn close(tokens: &mut Vec<Issued>, request: &str, expired: bool, now: Timestamp) {
+    for token in tokens.iter_mut().filter(|token| expired && token.request == request) {
+        token.expires_at = Some(token.expires_at.map_or(now, |at| at.min(now)));
+    }
+    tokens.retain(|token| token.request != request || token.has_expired(now));
+}
+
+/// Forgets tokens that expired long ago, and the oldest of too many.
+pub(crate) fn prune(tokens: &mut Vec<Issued>, now: Timestamp) {
+    tokens.retain(|token| token.expires_at.is_none_or(|at| now.duration_since(at) < LATE));
+    let expired = tokens.iter().filter(|token| token.has_expired(now)).count();
+    let mut extra = expired.saturating_sub(MOST_LATE);
+    tokens.retain(|token| {
+        let is_extra = extra > 0 && token.has_expired(now);
+        extra -= usize::from(is_extra);
+        !is_extra
+    });
 }
 
 #[cfg(test)]
@@ -230,6 +259,35 @@ mod tests {
             assert_eq!(redeem_at(&mut tokens, "phone", token, Reply::Allow, NOW), Err(Refusal::Unknown));
         }
         assert_eq!(redeem_at(&mut tokens, "phone", "c", Reply::Deny(None), NOW).as_deref(), Ok("r2"));
+    }
+
+    #[test]
+    fn a_late_answer_is_told_so_for_a_day() {
+        let at = |text: &str| text.parse().unwrap();
+        let (early, now) = (at("2026-02-03T09:00:00Z"), at("2026-02-03T10:00:00Z"));
+        let never = |token: &str| Issued { expires_at: None, ..issued(token, token) };
+        let mut tokens = vec![never("answered"), never("expired"), never("open"), issued("late", "late")];
+        close(&mut tokens, "answered", false, early);
+        close(&mut tokens, "expired", true, early);
+        close(&mut tokens, "late", false, now);
+        prune(&mut tokens, now);
+        let found = |tokens: &[Issued], token: &str| {
+            let hash = hash(token.as_bytes());
+            find(tokens, "phone", now, |issued| issued.hash == hash).map(|_| ())
+        };
+        let all = ["answered", "expired", "open", "late"];
+        let (unknown, expired) = (Err(Refusal::Unknown), Err(Refusal::Expired));
+        assert_eq!(all.map(|token| found(&tokens, token)), [unknown, expired, Ok(()), expired]);
+        prune(&mut tokens, at("2026-02-04T09:59:59Z"));
+        assert_eq!(all.map(|token| found(&tokens, token)), [unknown, unknown, Ok(()), expired]);
+        prune(&mut tokens, at("2026-02-04T10:00:00Z"));
+        assert_eq!(all.map(|token| found(&tokens, token)), [unknown, unknown, Ok(()), unknown]);
+        // Not without end.
+        let mut tokens: Vec<Issued> =
+            (0..=MOST_LATE).map(|number| issued(&number.to_string(), "r")).collect();
+        tokens.push(never("open"));
+        prune(&mut tokens, now);
+        assert_eq!((tokens.len(), tokens[0].hash.clone()), (MOST_LATE + 1, hash(b"1")));
     }
 
     #[test]

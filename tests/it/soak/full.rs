@@ -100,8 +100,10 @@ fn register(disk: &Disk, workspaces: &[Workspace], instructions: &Value) {
     let now = clock::rfc3339(clock::now());
     let entry = |workspace: &Workspace| {
         workspace.plays(instructions);
-        // Otherwise a small disk is a reason not to begin.
-        json!({ "path": workspace.0, "interval": "9d", "lastRun": now, "minFree": "0B" })
+        // Otherwise a small disk is a reason not to begin, and an agent that hangs after its answer is ended soon.
+        json!({
+            "path": workspace.0, "interval": "9d", "lastRun": now, "minFree": "0B", "backgroundWait": "1h",
+        })
     };
     let entries: Vec<Value> = workspaces.iter().map(entry).collect();
     std::fs::write(disk.file("config.json"), json!({ "workspaces": entries }).to_string()).unwrap();

@@ -1,5 +1,7 @@
 //! Golden screens, at the sizes that people use: 80×24, a large one, and a tiny one.
 
+mod guide;
+
 use crate::input::Action;
 use crate::keys::Key;
 use crate::model::{Model, Update};
@@ -250,37 +252,6 @@ fn a_transcript_follows_its_end_until_it_is_scrolled() {
     press(&mut model, "g");
     shown.push(screen(&model, 40, 8));
     assert_snapshot!("transcript", shown.join("\n---\n"));
-}
-
-#[test]
-fn the_guide_shows_a_real_screen() {
-    let mut model = Model::new(TimeZone::UTC);
-    model.on(Update::Daemon(Daemon::Up { version: text("0.1.0"), since: ago(7_500) }));
-    let agents = [
-        ("docs-5b90a1c3", Health::Active, 250, (38_000, 0.21), "Bash: mdbook build", "docs"),
-        ("site-20444f29", Health::Active, 95, (61_000, 0.34), "Bash: git push", "site"),
-        ("site-e41d7708", Health::Active, 12, (22_000, 0.09), "Edit: src/cart.rs", "site"),
-        ("tests-7fe3c0d2", Health::Stuck, 2_490, (140_000, 1.12), "Bash: npm test", "tests"),
-        ("backups-9ab4f610", Health::Exited, 640, (12_000, 0.03), "Bash: restic check", "backups"),
-    ];
-    let agents = agents.map(|(id, health, seconds, (tokens, cost), doing, folder)| Agent {
-        since: ago(seconds),
-        context: Some((tokens, 200_000)),
-        cost: Some(cost),
-        ..agent(id, health, doing, &format!("/home/you/{folder}"))
-    });
-    model.on(Update::Agents(agents.into()));
-    let docs = [(115, 2), (92, 5), (80, 1), (41, 9), (20, 4)].map(|heard| ("docs-5b90a1c3", heard));
-    let site = [(60, 3), (33, 6), (12, 8)].map(|heard| ("site-e41d7708", heard));
-    for (id, (seconds, events)) in docs.into_iter().chain(site).chain([("site-20444f29", (97, 3))]) {
-        (0..events).for_each(|_| model.on(Update::Heard(id.into(), ago(seconds))));
-    }
-    model.on(Update::Opened(request("7ggs733k", "site-20444f29", "git push", None)));
-    press(&mut model, "2");
-    let guide = include_str!("../../../../docs/guide/watch.md");
-    let shown = screen(&model, 80, 9);
-    let (_status, shown) = shown.split_once('\n').unwrap();
-    assert!(guide.contains(shown), "docs/guide/watch.md needs:\n{shown}");
 }
 
 #[test]
