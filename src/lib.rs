@@ -36,8 +36,8 @@
 //! - `murmur_store` (crates/store): files in the data folder: the journal, the last action of each agent, limits.json
 //! - `murmur_host` (crates/host): the process that owns one agent: lifecycle, events and their `replay`, socket, and
 //!   `cleanup` of dead hosts
-//! - `murmur_gate` (crates/gate): runs what decides whether a beat starts its agent (`when`) and whether its success
-//!   counts (`verify`)
+//! - `murmur_gate` (crates/gate): runs gates: whether a beat starts its agent (`when`), and whether its success counts
+//!   (`verify`)
 //! - `murmur_hook` (crates/hook): answers Claude Code's hooks: applies `permit`, asks the daemon, and fails closed
 //! - `notify` (crates/notify): decides what to report, delivers it through channels, and checks answers
 //! - `murmur_claude_files` (crates/claude-files): hooks in Claude Code's settings, and what a repository's files would

@@ -75,8 +75,8 @@ pub(crate) enum AgentCommand {
     Stop(HostStop),
     /// Show or set an agent's task
     #[command(after_help = "\
-With one argument, shows the task of the running agent with this ID. If there is none, sets the \
-task of the agent that runs this command.
+With one argument, shows the task of the running agent with this ID. Without such an agent, sets your \
+own task.
 
 Examples:
   murmur agent task \"Fix the build\"                set your own task

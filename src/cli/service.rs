@@ -160,7 +160,7 @@ fn uninstall(path: &Path, env: &UserEnv) -> anyhow::Result<()> {
     if link.is_symlink() {
         file::remove(&link)?;
     }
-    writeln!(stdout(), "Removed {}; agents keep running", path.display())?;
+    writeln!(stdout(), "Removed {}; hosted agents keep running", path.display())?;
     let read_anew = match IS_LAUNCHD || ended.is_err() {
         true => Ok(()),
         false => manager::command("systemctl", &["--user", "daemon-reload"]),

@@ -137,7 +137,7 @@ fn the_unit_is_installed_started_replaced_and_removed() {
         "--user daemon-reload\n--user enable --now murmur.service\n--user restart murmur.service\n";
     assert_eq!(asked(&env), replaced);
     assert_snapshot!(env.run(["service", "uninstall"]), @"
-    Removed [ENV]/home/.config/systemd/user/murmur.service; agents keep running
+    Removed [ENV]/home/.config/systemd/user/murmur.service; hosted agents keep running
     [exit 0]
     ");
     assert!(!unit(&env).exists());
@@ -200,7 +200,7 @@ fn an_unreachable_manager_prevents_install_but_not_uninstall() {
     [exit 1]
     "#);
     assert_snapshot!(env.run(["service", "uninstall"]), @"
-    Removed [ENV]/home/.config/systemd/user/murmur.service; agents keep running
+    Removed [ENV]/home/.config/systemd/user/murmur.service; hosted agents keep running
     | note: cannot reach the service manager: systemctl --user disable --now murmur.service: Failed to connect to bus: No medium found; if the daemon is running, stop it with: murmur stop
     [exit 0]
     ");

@@ -79,7 +79,7 @@ fn state() -> impl TypedValueParser<Value = State> {
 /// Print the output of a captured session
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Prints the exact bytes, so a full-screen program is redrawn on your terminal. Use --plain to get only its text.
+Prints a command's exact bytes, so a full-screen program is redrawn. Use --plain to get only its text.
 
 Examples:
   murmur capture show build-42                    print all output, in color
