@@ -84,7 +84,8 @@ impl Place {
         self.program("home/bin/claude", args)
     }
 
-    fn program(&self, program: &str, args: &[&str]) -> Command {
+    /// A program in its folder.
+    pub(crate) fn program(&self, program: &str, args: &[&str]) -> Command {
         let at = |name: &str| self.folder.path().join(name);
         let mut command = Command::new(at(program));
         command.args(args).current_dir(at("site")).env_clear();

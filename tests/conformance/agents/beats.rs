@@ -2,6 +2,7 @@
 //! resumed.
 
 mod codex;
+mod opencode;
 
 use std::fs::DirBuilder;
 use std::io::{BufRead, BufReader};
@@ -31,7 +32,7 @@ pub(super) struct Check {
 }
 
 /// The checks.
-pub(super) const CHECKS: [Check; 11] = [
+pub(super) const CHECKS: [Check; 13] = [
     Check { name: "denied", is_for: |agent| agent.has_model, run: denied },
     Check { name: "allowed", is_for: |agent| agent.has_model, run: allowed },
     Check { name: "failed", is_for: |agent| agent.has_model, run: failed },
@@ -49,6 +50,8 @@ pub(super) const CHECKS: [Check; 11] = [
     },
     Check { name: "sandbox", is_for: |agent| agent.name == "codex", run: codex::sandboxed },
     Check { name: "shell-killed", is_for: |agent| agent.name == "codex", run: codex::shell_killed },
+    Check { name: "own-agent", is_for: |agent| agent.name == "acp", run: opencode::own_agent },
+    Check { name: "own-permissions", is_for: |agent| agent.name == "acp", run: opencode::own_permissions },
     Check { name: "plugins", is_for: |agent| agent.name == "goose", run: plugins },
     Check { name: "no-login", is_for: |agent| !agent.has_model, run: not_logged_in },
 ];

@@ -8,7 +8,7 @@ use super::client::Client;
 use super::handshake::{hello, version};
 use super::line;
 use super::message::{Message, RequestTag, encode, object, text_at};
-use super::outcome::{VERSION, model, model_option};
+use super::outcome::{VERSION, is_in_mode, model, option};
 use super::program::Program;
 use crate::client_call::{ClientError, ClientReply, ClientStep};
 use crate::dialog::{CallDecision, Conversation, Dialog, Overruled};
@@ -197,14 +197,13 @@ impl AcpDialog {
     /// What to set in a conversation that the agent has described as `begun`.
     fn settings(&self, session: &str, begun: &Value) -> VecDeque<(RequestTag, &'static str, Value)> {
         let mut settings = VecDeque::new();
-        let is_set = |mode: &&str| text_at(Some(begun), &["modes", "currentModeId"]) == *mode;
-        if let Some(mode) = self.program.mode.filter(|mode| !is_set(mode)) {
+        if let Some(mode) = self.program.mode.filter(|mode| !is_in_mode(begun, mode)) {
             let params = json!({ "sessionId": session, "modeId": mode });
             settings.push_back((RequestTag::Mode(mode.to_owned()), "session/set_mode", params));
         }
         if let Some(wanted) = self.conversation.model.as_deref().filter(|wanted| model(begun) != *wanted) {
             let own = RequestTag::Model(wanted.to_owned());
-            let option = model_option(begun).map(|option| text_at(Some(option), &["id"]));
+            let option = option(begun, "model").map(|option| text_at(Some(option), &["id"]));
             settings.push_back(match option {
                 Some(option) => {
                     let params = json!({ "sessionId": session, "configId": option, "value": wanted });
@@ -234,6 +233,7 @@ impl AcpDialog {
         let Some(text) = self.messages.pop_front() else { return Vec::new() };
         self.prompts += 1;
         let own = RequestTag::Prompt { number: self.prompts, is_counted: self.program.is_counted };
+        let text = self.program.message(text);
         let params = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": text }] });
         self.state = State::Busy { session: session.clone(), prompt: self.prompts };
         own.request("session/prompt", &params)

@@ -1,8 +1,8 @@
-//! What a repository's instructions are, and what a user's own settings of OpenCode deny. murmur has OpenCode ask about
-//! every tool, which would replace those denials, so that a call which the user forbade could be allowed. Rather than
-//! that, the agent is not started.
+//! What a repository's instructions are, and what a user's own settings of OpenCode deny. murmur has OpenCode's agent
+//! `build` ask about every tool, which would replace those denials, and those of another agent that the user chose, so
+//! that a call which the user forbade could be allowed. Rather than that, the agent is not started.
 
-use super::program::OPENCODE_SETTINGS;
+use super::program::{OPENCODE_AGENT, OPENCODE_SETTINGS};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use sys::error::{Failure, Hinted};
@@ -49,23 +49,31 @@ pub(super) fn settings(text: Option<&str>) -> Result<Value, Failure> {
     }
 }
 
-/// Checks that no file has a denial that would be lost, nor the settings and permissions in the environment.
+/// Checks that no file has a denial or a choice of an agent that would be lost, nor the settings and permissions in the
+/// environment.
 ///
 /// # Errors
-/// If there is a denial, or a file is unreadable and could have one.
+/// If there is one, or a file is unreadable and could have one.
 pub(super) fn check(
     files: &[PathBuf],
     settings: Option<&str>,
     permission: Option<&str>,
 ) -> Result<(), Failure> {
+    let own = settings.and_then(|text| serde_json::from_str::<Value>(text).ok()).unwrap_or_default();
+    // The settings in the environment count before the files.
+    let is_chosen = own["default_agent"] == OPENCODE_AGENT;
     for path in files {
         let bytes = file::read_regular(path).map_err(|error| {
             failure!("cannot read {}", path.display()).or_hint(error.hint()).because(&error)
         })?;
         let text = bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         refuse_denial(&path.display().to_string(), text.as_deref())?;
+        if !is_chosen {
+            refuse_agent(&path.display().to_string(), text.as_deref())?;
+        }
     }
     refuse_denial(OPENCODE_SETTINGS, settings)?;
+    refuse_agent(OPENCODE_SETTINGS, settings)?;
     let permission = permission.map(|permission| format!("{{\"permission\":{permission}}}"));
     refuse_denial("OPENCODE_PERMISSION", permission.as_deref())
 }
@@ -73,7 +81,12 @@ pub(super) fn check(
 fn refuse_denial(place: &str, text: Option<&str>) -> Result<(), Failure> {
     let Some(text) = text else { return Ok(()) };
     let denies = match serde_json::from_str::<Value>(text) {
-        Ok(settings) => denies(&settings["permission"]) || denies(&settings["agent"]["build"]["permission"]),
+        Ok(settings) => {
+            let build = ["agent", "mode"].map(|agents| &settings[agents][OPENCODE_AGENT]);
+            [&settings, build[0], build[1]]
+                .iter()
+                .any(|place| denies(&place["permission"]) || turns_off(&place["tools"]))
+        }
         // Comments, or something else that only OpenCode reads.
         Err(_) => text.contains("deny"),
     };
@@ -81,9 +94,31 @@ fn refuse_denial(place: &str, text: Option<&str>) -> Result<(), Failure> {
         return Ok(());
     }
     Err(failure!(
-        "murmur would override what {place} denies under \"permission\"";
+        "murmur would override what {place} denies under \"permission\" or \"tools\"";
         "deny it in \"permissions\" of config.json instead, and remove it there"
     ))
+}
+
+fn refuse_agent(place: &str, text: Option<&str>) -> Result<(), Failure> {
+    let Some(text) = text else { return Ok(()) };
+    let is_other = match serde_json::from_str::<Value>(text) {
+        Ok(settings) => settings.get("default_agent").is_some_and(|agent| agent != OPENCODE_AGENT),
+        Err(_) => text.contains("default_agent"),
+    };
+    if !is_other {
+        return Ok(());
+    }
+    let own = format!("'{{\"default_agent\":\"{OPENCODE_AGENT}\"}}'");
+    Err(failure!(
+        "murmur runs OpenCode's agent {OPENCODE_AGENT:?}, not the \"default_agent\" of {place}";
+        "remove it, or put under [acp.opencode] in config.toml: env = {{ {OPENCODE_SETTINGS} = {own} }}"
+    ))
+}
+
+/// Whether `tools`, the older form of permissions, turns one off.
+fn turns_off(tools: &Value) -> bool {
+    let mut tools = tools.as_object().into_iter().flatten();
+    tools.any(|(tool, is_on)| *is_on == false && !DENIED_ANYWAY.contains(&tool.as_str()))
 }
 
 fn denies(permission: &Value) -> bool {
@@ -137,6 +172,9 @@ mod tests {
             r#"{"permission":{"bash":"deny"}}"#,
             r#"{"permission":{"edit":"ask","bash":{"*":"allow","git push *":"deny"}}}"#,
             r#"{"agent":{"build":{"permission":{"bash":"deny"}}}}"#,
+            r#"{"mode":{"build":{"permission":{"bash":"deny"}}}}"#,
+            r#"{"tools":{"bash":false}}"#,
+            r#"{"agent":{"build":{"tools":{"write":false}}}}"#,
             "{ // mine\n \"permission\": { \"bash\": \"deny\" } }",
         ] {
             assert!(is_refused(text), "{text}");
@@ -148,12 +186,36 @@ mod tests {
         for text in [
             "{}",
             r#"{"permission":"ask"}"#,
-            r#"{"permission":{"bash":{"*":"allow"},"task":"deny","question":"deny"}}"#,
+            r#"{"permission":{"bash":{"*":"allow"},"task":"deny","question":"deny"},"tools":{"bash":true,"task":false}}"#,
             r#"{"agent":{"build":{"permission":{"bash":"allow"}},"plan":{"permission":{"bash":"deny"}}}}"#,
             "{ // mine\n \"model\": \"a/b\" }",
         ] {
             assert!(!is_refused(text), "{text}");
         }
+    }
+
+    #[test]
+    fn another_agent_is_refused_unless_the_environment_chooses_murmurs() {
+        let home = tempfile::tempdir().unwrap();
+        let paths = files(home.path(), None, None);
+        std::fs::create_dir_all(paths[1].parent().unwrap()).unwrap();
+        let is_refused = |text: &str, own: Option<&str>| {
+            std::fs::write(&paths[1], text).unwrap();
+            check(&paths, own, None).map_err(|error| error.line()).err()
+        };
+        assert_eq!(is_refused(r#"{"default_agent":"build"}"#, None), None);
+        let (plan, build) = (r#"{"default_agent":"plan"}"#, r#"{"default_agent":"build"}"#);
+        assert_eq!(
+            is_refused(plan, None).unwrap(),
+            format!(
+                "murmur runs OpenCode's agent \"build\", not the \"default_agent\" of {}; remove it, or put under \
+                 [acp.opencode] in config.toml: env = {{ OPENCODE_CONFIG_CONTENT = '{build}' }}",
+                paths[1].display()
+            )
+        );
+        assert!(is_refused("{ // mine\n \"default_agent\": \"x\" }", None).is_some());
+        assert_eq!(is_refused(plan, Some(build)), None);
+        assert!(is_refused("{}", Some(plan)).is_some());
     }
 
     #[test]

@@ -89,16 +89,21 @@ pub(super) fn wrong_version(initialized: &Value) -> Option<String> {
 
 /// The model that a conversation uses.
 pub(super) fn model(session: &Value) -> &str {
-    let option = model_option(session).map(|option| text_at(Some(option), &["currentValue"]));
+    let option = option(session, "model").map(|option| text_at(Some(option), &["currentValue"]));
     option.unwrap_or_else(|| text_at(Some(session), &["models", "currentModelId"]))
 }
 
-/// The option that chooses the model.
-pub(super) fn model_option(session: &Value) -> Option<&Value> {
+/// Whether the session is in `mode`.
+pub(super) fn is_in_mode(session: &Value, mode: &str) -> bool {
+    let current = text_at(Some(session), &["modes", "currentModeId"]);
+    let option = option(session, "mode").filter(|_| current.is_empty());
+    option.map_or(current, |option| text_at(Some(option), &["currentValue"])) == mode
+}
+
+/// The option that chooses the model or another `category`.
+pub(super) fn option<'a>(session: &'a Value, category: &str) -> Option<&'a Value> {
     let mut options = session.get("configOptions")?.as_array()?.iter();
-    options.find(|option| {
-        text_at(Some(option), &["category"]) == "model" || text_at(Some(option), &["id"]) == "model"
-    })
+    options.find(|option| ["category", "id"].iter().any(|key| text_at(Some(option), &[key]) == category))
 }
 
 fn failed(why: String, api_error_status: Option<u64>) -> Event<'static> {

@@ -18,6 +18,8 @@ pub(super) struct Program {
     pub(super) is_counted: bool,
     /// Whether it repeats a conversation only after it has loaded it.
     pub(super) repeats_late: bool,
+    /// Whether it takes a message that begins with a slash for a command, which may name an agent of its own.
+    has_commands: bool,
     /// Whether it takes the settings of Claude Code with a new conversation.
     is_claude: bool,
     /// The beginnings of the versions that murmur was tested with, oldest first (fixtures/agents.md).
@@ -42,6 +44,7 @@ const OTHER: Program = Program {
     model: ModelBy::Dialog,
     is_counted: false,
     repeats_late: false,
+    has_commands: false,
     is_claude: false,
     tested: &[],
 };
@@ -52,6 +55,8 @@ const KNOWN: [(&str, Program); 5] = [
         "opencode",
         Program {
             env: &[("OPENCODE_DISABLE_PROJECT_CONFIG", "1"), ("OPENCODE_DISABLE_AUTOUPDATE", "1")],
+            mode: Some(OPENCODE_AGENT),
+            has_commands: true,
             tested: &["1.18."],
             ..OTHER
         },
@@ -95,6 +100,9 @@ pub(super) const OPENCODE: &str = "opencode";
 /// The variable with opencode's settings.
 pub(super) const OPENCODE_SETTINGS: &str = "OPENCODE_CONFIG_CONTENT";
 
+/// opencode's agent that murmur uses.
+pub(super) const OPENCODE_AGENT: &str = "build";
+
 /// The tools that opencode has permissions for, besides MCP servers'.
 const OPENCODE_TOOLS: [&str; 16] = [
     "read",
@@ -121,6 +129,12 @@ impl Program {
         KNOWN.iter().find(|(known, _)| *known == name).map_or(OTHER, |(_, program)| *program)
     }
 
+    /// The message with this `text`, so that the model gets it.
+    pub(super) fn message(&self, text: String) -> String {
+        let begins = text.trim_start_matches(|letter: char| letter.is_whitespace() || letter == '\u{feff}');
+        if self.has_commands && begins.starts_with('/') { format!("Message: {text}") } else { text }
+    }
+
     /// What to add to the request for a conversation, maybe without the repository's Claude files.
     pub(super) fn session_meta(&self, hides_claude_files: bool) -> Option<Value> {
         let mut options = json!({ "settings": { "permissions": { "ask": ["*"] } } });
@@ -132,20 +146,31 @@ impl Program {
     }
 }
 
-/// The variables for opencode: it asks about every call. Subagents are turned off, because their calls are neither
-/// asked about nor shown, and so are questions, because nobody could answer them. It reads the files in `instructions`,
-/// although it reads no settings of the repository. `settings` are the user's own in [`OPENCODE_SETTINGS`].
+/// The variables for opencode: its agent `build` asks about every call. Subagents are turned off, because their calls
+/// are neither asked about nor shown, and so are questions, because nobody could answer them. It reads the files in
+/// `instructions`, although it reads no settings of the repository. `settings` are the user's own in
+/// [`OPENCODE_SETTINGS`].
 pub(super) fn opencode(mut settings: Value, instructions: Vec<String>) -> Vec<(&'static str, OsString)> {
     let mut permissions: Map<String, Value> = Map::new();
-    permissions.insert("*".to_owned(), "ask".into());
+    // The last pattern that matches counts, and those that the user also has keep their place before the user's others.
+    // So each is here a second time, in a spelling that only murmur has.
+    permissions.extend(["*", "***"].map(|tool| (tool.to_owned(), "ask".into())));
     permissions.extend(OPENCODE_TOOLS.map(|tool| (tool.to_owned(), "ask".into())));
-    permissions.extend(["task", "question"].map(|tool| (tool.to_owned(), "deny".into())));
+    permissions.extend(["task", "tas?", "question", "questio?"].map(|tool| (tool.to_owned(), "deny".into())));
     let permissions = Value::Object(permissions);
     let mut env = vec![("OPENCODE_PERMISSION", permissions.to_string().into())];
     // Without this, a call that is denied ends the turn.
     set(&mut settings, &["experimental", "continue_loop_on_deny"], true.into());
-    // The user's permissions for its default agent would count before the others.
-    set(&mut settings, &["agent", "build", "permission"], permissions);
+    // The permissions of another agent of the user would count before these, and so would those of `build` itself. What
+    // `mode` says about it counts before what `agent` says.
+    set(&mut settings, &["default_agent"], OPENCODE_AGENT.into());
+    for agents in ["agent", "mode"] {
+        for (key, value) in
+            [("permission", permissions.clone()), ("disable", false.into()), ("hidden", false.into())]
+        {
+            set(&mut settings, &[agents, OPENCODE_AGENT, key], value);
+        }
+    }
     let own = settings["instructions"].as_array().into_iter().flatten().cloned();
     let instructions: Vec<Value> = own.chain(instructions.into_iter().map(Value::from)).collect();
     if !instructions.is_empty() {
@@ -182,16 +207,29 @@ mod tests {
     }
 
     #[test]
+    fn a_message_is_no_command() {
+        let message = |name: &str, text: &str| Program::named(name).message(text.to_owned());
+        assert_eq!(message("opencode", " /review it"), "Message:  /review it");
+        assert_eq!(message("opencode", "Read /etc/hosts"), "Read /etc/hosts");
+        assert_eq!(message("goose", "/review it"), "/review it");
+    }
+
+    #[test]
     fn opencodes_own_settings_are_kept() {
-        let own = r#"{"model":"a/b","instructions":["x"],"experimental":{"x":1},"agent":{"build":{"permission":{"bash":"allow"}}}}"#;
+        let own = r#"{"model":"a/b","default_agent":"mine","instructions":["x"],"experimental":{"x":1},"agent":{"build":{"permission":{"bash":"allow"}}}}"#;
         let env = opencode(serde_json::from_str(own).unwrap(), vec!["/site/AGENTS.md".to_owned()]);
         let settings = env.iter().find(|(name, _)| *name == OPENCODE_SETTINGS).unwrap();
         let settings: Value = serde_json::from_str(settings.1.to_str().unwrap()).unwrap();
         assert_eq!(settings["model"], "a/b");
         assert_eq!(settings["instructions"], json!(["x", "/site/AGENTS.md"]));
         assert_eq!(settings["experimental"], json!({ "x": 1, "continue_loop_on_deny": true }));
-        assert_eq!(settings["agent"]["build"]["permission"]["bash"], "ask");
-        assert_eq!(settings["agent"]["build"]["permission"]["task"], "deny");
+        assert_eq!(settings["default_agent"], "build");
+        for agents in ["agent", "mode"] {
+            let build = &settings[agents]["build"];
+            assert_eq!((&build["disable"], &build["hidden"]), (&json!(false), &json!(false)));
+            let permission = ["*", "***", "bash", "task", "tas?"].map(|tool| &build["permission"][tool]);
+            assert_eq!(permission, ["ask", "ask", "ask", "deny", "deny"]);
+        }
         assert_eq!(opencode(json!({}), Vec::new()).len(), 2);
     }
 }

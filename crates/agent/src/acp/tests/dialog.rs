@@ -159,8 +159,26 @@ fn a_conversation_is_resumed_without_replay_if_possible() {
     let repeated = json!({ "sessionUpdate": "tool_call", "toolCallId": "c1", "title": "bash", "rawInput": { "command": "ls" } });
     read(&mut dialog, &update(&repeated));
     assert!(!dialog.has_begun());
-    read(&mut dialog, &response("murmur-session:s9", "result", &json!({})));
+    read(&mut dialog, &response("murmur-session:s9", "result", &in_mode("build")));
     assert!(dialog.has_begun() && dialog.calls.is_empty());
+}
+
+/// OpenCode's description of a conversation with this agent.
+fn in_mode(agent: &str) -> Value {
+    json!({ "sessionId": "s1", "configOptions": [{ "id": "mode", "category": "mode", "currentValue": agent }] })
+}
+
+#[test]
+fn a_conversation_with_another_agent_of_opencode_goes_on_with_murmurs() {
+    let mut dialog = dialog("opencode", Some("s1"), None);
+    dialog.open();
+    dialog.send("/review it");
+    read(&mut dialog, &initialized(&json!({ "loadSession": true })));
+    let sent = messages(&read(&mut dialog, &response("murmur-session:s1", "result", &in_mode("mine"))));
+    let params = json!({ "sessionId": "s1", "modeId": "build" });
+    assert_eq!((&sent[0]["method"], &sent[0]["params"]), (&json!("session/set_mode"), &params));
+    let sent = messages(&read(&mut dialog, &response("murmur-mode:build", "result", &json!({}))));
+    assert_eq!(sent[0]["params"]["prompt"][0]["text"], "Message: /review it");
 }
 
 #[test]
@@ -191,7 +209,7 @@ fn a_failed_handshake_is_retried_for_the_next_message() {
     assert_eq!(read(&mut dialog, &response("murmur-initialize", "error", &json!({ "code": -32603 }))), b"");
     assert_eq!(words(&dialog.send("go")), ["initialize"]);
     read(&mut dialog, &initialized(&json!({})));
-    let sent = read(&mut dialog, &response("murmur-session", "result", &json!({ "sessionId": "s1" })));
+    let sent = read(&mut dialog, &response("murmur-session", "result", &in_mode("build")));
     assert_eq!(messages(&sent)[0]["params"]["prompt"][0]["text"], "go");
 }
 
