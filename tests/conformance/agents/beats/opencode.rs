@@ -67,6 +67,12 @@ pub(super) fn own_permissions(agent: &mut Agent) -> Result<()> {
     let line = agent.line()?;
     let error = line["error"].as_str().unwrap_or_default();
     ensure!(error.starts_with("murmur runs OpenCode's agent \"build\""), "{line}");
+    // What its hint says.
+    let own = "[acp.opencode]\nenv = { OPENCODE_CONFIG_CONTENT = '{\"default_agent\":\"build\"}' }\n";
+    std::fs::write(root.join("data/config/config.toml"), own)?;
+    agent.place.murmur(&["beat"]).output()?;
+    let line = agent.line()?;
+    ensure!(line["denials"][0] == "Bash" && line["unguarded"].is_null() && !ran.exists(), "{line}");
     Ok(())
 }
 
