@@ -2,6 +2,7 @@
 //!
 //! Input: the script's JSON. Output: turns, and the results of calls by id.
 
+#[expect(dead_code, reason = "only fake-model sends the headers of an answer")]
 #[path = "model/script.rs"]
 mod model;
 

@@ -12,8 +12,9 @@ use murmur_gate::seen::GateMemory;
 use murmur_gate::{self as gate, GateAnswer, GateContext, GateOutput, Problem};
 use murmur_store::journal::unfinished::{BeatRecord, Record};
 use secrets::mask;
+use std::collections::BTreeSet;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use sys::error::{Failure, one_line};
 use sys::paths::DataDir;
 use tokio::sync::watch;
@@ -23,6 +24,8 @@ use tokio::sync::watch;
 pub(super) struct GatesSeen {
     /// When it began.
     begun: GateMemory,
+    /// The files that its agent's edit tools wrote.
+    pub(super) edited: BTreeSet<PathBuf>,
     /// Whether something had changed by then that its agent doesn't know.
     is_behind: bool,
     /// Why nothing is known of what they saw before.
@@ -125,12 +128,26 @@ impl Beat<'_> {
         let begun = std::mem::take(&mut self.gates.begun);
         // Otherwise, what the beat saw doesn't matter.
         let counts = matches!(outcome, OutcomeKind::Ok | OutcomeKind::Attention | OutcomeKind::Limited);
-        let now =
+        let mut now =
             if counts && !self.gates.is_behind { self.see_again(&begun, capture, stop).await } else { None };
+        if !memory.basis(self.job.continues.is_some()).began_for_the_last_beat(&begun) {
+            let edited = self.edited();
+            now = now.map(|now| now.without_others_changes(&begun, &edited));
+        }
         if let Some(seen) = memory.after(outcome, now.unwrap_or(begun)) {
             // On a full disk, the next beat sees the same again.
             let _best_effort = seen.write(&path);
         }
+    }
+
+    /// The files in the workspace that its agent's edit tools wrote.
+    fn edited(&self) -> BTreeSet<String> {
+        let real = self.found.workspace.as_deref().unwrap_or(&self.job.workspace);
+        let relative = |path: &Path| {
+            let inside = path.strip_prefix(&self.job.workspace).or_else(|_| path.strip_prefix(real));
+            inside.unwrap_or(path).components().collect::<PathBuf>().to_string_lossy().into_owned()
+        };
+        self.gates.edited.iter().map(|path| relative(path)).collect()
     }
 
     /// Why the success doesn't count; `None` if it does.

@@ -9,7 +9,13 @@ use murmur_agent::message_tokens::MessageTokens;
 use murmur_host::process::{Run, RunEnd};
 use murmur_store::journal::entry::JournalEntry;
 use murmur_store::limits::Reports;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use sys::clock;
+
+/// The tools that edit files.
+const EDITORS: [&str; 5] = ["Write", "Edit", "MultiEdit", "NotebookEdit", "apply_patch"];
 
 /// What the agent has reported so far.
 #[derive(Debug, Default)]
@@ -27,6 +33,8 @@ pub(super) struct Session {
     retried: Option<FailedCall>,
     has_begun: bool,
     limits: Reports,
+    /// The files that its edit tools wrote, or tried to.
+    edited: BTreeSet<PathBuf>,
 }
 
 impl Session {
@@ -44,8 +52,15 @@ impl Session {
             Event::Usage(usage) => self.add(*usage),
             Event::MessageTokens { message, tokens } => self.messages.report(message, *tokens),
             Event::Retry { status, .. } => self.retried = Some(FailedCall(*status)),
-            // The model has answered.
-            Event::ToolUse { .. } => self.retried = None,
+            Event::ToolUse { name, input, .. } => {
+                // The model has answered.
+                self.retried = None;
+                if EDITORS.contains(&&**name)
+                    && let Ok(input) = serde_json::from_str(input.0.get())
+                {
+                    self.edited.extend(targets(&input));
+                }
+            }
             Event::ApiError(refusal) if refusal.error == ApiError::UNREACHABLE => {
                 self.retried = Some(FailedCall(None));
             }
@@ -86,6 +101,11 @@ impl Session {
         self.api_error_status.map(|status| FailedCall(Some(status))).or(self.retried)
     }
 
+    /// The files that its edit tools wrote.
+    pub(super) fn take_edited(&mut self) -> BTreeSet<PathBuf> {
+        std::mem::take(&mut self.edited)
+    }
+
     /// The usage limits of its account.
     pub(super) fn limits(&self) -> &Reports {
         &self.limits
@@ -101,6 +121,13 @@ impl Session {
         };
         entry.api_error_status = self.api_error_status;
     }
+}
+
+/// The files that a call of one of [`EDITORS`] names.
+fn targets(input: &Value) -> Vec<PathBuf> {
+    let own = ["file_path", "notebook_path"].into_iter().filter_map(|key| input[key].as_str());
+    let patched = input["changes"].as_array().into_iter().flatten();
+    own.map(PathBuf::from).chain(patched.flat_map(|change| targets(&change["input"]))).collect()
 }
 
 /// Fills in everything about `run` except the outcome and how murmur ended it early.
@@ -127,6 +154,26 @@ mod tests {
     use super::*;
     use murmur_agent::parser::Parser;
     use murmur_core::outcome::OutcomeKind;
+
+    #[test]
+    fn edit_tools_name_the_files_that_they_write() {
+        let calls = [
+            ("Write", r#"{"file_path":"/w/a","content":"x"}"#),
+            ("NotebookEdit", r#"{"notebook_path":"b.ipynb"}"#),
+            ("apply_patch", r#"{"changes":[{"tool":"Edit","input":{"file_path":"/w/c"}}]}"#),
+            ("Read", r#"{"file_path":"/w/d"}"#),
+            ("Bash", r#"{"command":"touch e","file_path":"/w/e"}"#),
+        ];
+        let mut session = Session::default();
+        for (name, input) in calls {
+            let call = format!(
+                r#"{{"type":"assistant","message":{{"id":"m","content":[{{"type":"tool_use","id":"t","name":"{name}","input":{input}}}]}}}}"#
+            );
+            Parser::default().feed(format!("{call}\n").as_bytes(), &mut |event| session.observe(&event));
+        }
+        let edited = ["/w/a", "/w/c", "b.ipynb"].map(PathBuf::from);
+        assert_eq!(session.take_edited(), BTreeSet::from(edited));
+    }
 
     #[test]
     fn a_result_covers_the_messages_before_it_and_later_ones_add_up() {

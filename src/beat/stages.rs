@@ -257,7 +257,8 @@ impl<'a> Beat<'a> {
         let (job, dir) = (self.job, self.dir);
         let stop = if hosted.lost_folder { StopReason::FolderGone } else { self.stop_reason() };
         let entry = &mut self.entry;
-        let Hosted { ended, session, conversation, registration, clients, left_out, .. } = hosted;
+        let Hosted { ended, mut session, conversation, registration, clients, left_out, .. } = hosted;
+        self.gates.edited = session.take_edited();
         let reached = usage_limit::reached(job, session.limits(), clock::now());
         match ended {
             Err(obstacle) => entry.set_outcome(obstacle.outcome()),

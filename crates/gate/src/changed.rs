@@ -68,12 +68,7 @@ pub(super) async fn see(
 
 /// One line for each difference.
 pub(super) fn changes(before: &Files, now: &Files) -> String {
-    let modified = now.iter().filter_map(|(path, stamp)| match before.get(path) {
-        None => Some(("added", path)),
-        Some(known) => (!is_same(known, stamp)).then_some(("modified", path)),
-    });
-    let removed = before.keys().filter(|path| !now.contains_key(*path)).map(|path| ("removed", path));
-    let all: Vec<_> = modified.chain(removed).collect();
+    let all = differences(before, now);
     let mut lines: Vec<String> = all
         .iter()
         .take(MOST_NAMED)
@@ -83,6 +78,16 @@ pub(super) fn changes(before: &Files, now: &Files) -> String {
         lines.push(format!("and {} more", all.len() - MOST_NAMED));
     }
     lines.join("\n")
+}
+
+/// The files that differ, and how.
+pub(super) fn differences<'a>(before: &'a Files, now: &'a Files) -> Vec<(&'static str, &'a String)> {
+    let modified = now.iter().filter_map(|(path, stamp)| match before.get(path) {
+        None => Some(("added", path)),
+        Some(known) => (!is_same(known, stamp)).then_some(("modified", path)),
+    });
+    let removed = before.keys().filter(|path| !now.contains_key(*path)).map(|path| ("removed", path));
+    modified.chain(removed).collect()
 }
 
 fn look(workspace: &Path, patterns: &Patterns, known: Files, cancel: &Cancel) -> Result<Files, Failure> {

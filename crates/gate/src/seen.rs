@@ -4,10 +4,10 @@
 //!
 //! A file that is missing or not readable counts as empty: then the beat runs, which is the safe choice.
 
-use super::changed::changes;
+use super::changed::differences;
 use murmur_core::outcome::OutcomeKind;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 use sys::error::Failure;
@@ -93,6 +93,9 @@ pub struct GateMemory {
     /// Pages.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub pages: BTreeMap<String, Page>,
+    /// The files at the end of the last beat, if others than its agent may have changed some of them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    ended: BTreeMap<String, Files>,
     /// What they saw before the last beat, which a usage limit stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     limited: Option<Box<GateMemory>>,
@@ -135,10 +138,41 @@ impl GateMemory {
         let heads =
             |seen: &Self| seen.commits.values().map(|commits| commits.head.clone()).collect::<Vec<_>>();
         let is_same =
-            |name: &String, files| now.files.get(name).is_some_and(|now| changes(files, now).is_empty());
+            |name: &String, files| now.files.get(name).is_some_and(|now| differences(files, now).is_empty());
         heads(self) == heads(now)
             && self.files.len() == now.files.len()
             && self.files.iter().all(|(name, files)| is_same(name, files))
+    }
+
+    /// Keeps the files new that changed during a beat, which began when the gates saw `begun`, unless its agent
+    /// `edited` them: somebody else may have.
+    #[must_use]
+    pub fn without_others_changes(mut self, begun: &Self, edited: &BTreeSet<String>) -> Self {
+        for (name, files) in &mut self.files {
+            let Some(before) = begun.files.get(name) else { continue };
+            let ended = files.clone();
+            let changed = differences(before, &ended).into_iter().map(|(_, path)| path);
+            for path in changed.filter(|path| !edited.contains(*path)) {
+                match before.get(path) {
+                    Some(stamp) => files.insert(path.clone(), stamp.clone()),
+                    None => files.remove(path),
+                };
+            }
+            if *files != ended {
+                self.ended.insert(name.clone(), ended);
+            }
+        }
+        self
+    }
+
+    /// Whether a beat that began when the gates saw `begun` began only because files changed during the one before.
+    /// Then all that changes during it counts as its own, as an agent's commands may write files, too: otherwise, it
+    /// could start itself forever.
+    #[must_use]
+    pub fn began_for_the_last_beat(&self, begun: &Self) -> bool {
+        let mut ended = Self { ended: BTreeMap::new(), ..self.clone() };
+        ended.files.extend(self.ended.clone());
+        !self.ended.is_empty() && ended.is_as_before(begun) && self.pages == begun.pages
     }
 
     /// What to remember after a beat with this outcome, at whose end the conditions have seen `now`. `None` changes

@@ -96,9 +96,8 @@ fn only_what_others_write_counts_as_changed() {
     let site = active(&env, json!({ "when": { "changed": "notes/**" } }));
     std::fs::create_dir(site.0.join("notes")).unwrap();
     sh(&env, &site, "echo one >notes/a; echo two >notes/b; touch -d @1 notes/a; ln -s a notes/link");
-    site.script("does", "echo own >>notes/a; echo new >notes/c; rm -f notes/b");
-    assert_eq!(beat(&env), "ok");
     let nothing = "skipped nothing changed in notes/**";
+    assert_eq!(beat(&env), "ok");
     assert_eq!(beat(&env), nothing);
     for (change, is_new) in [
         ("touch notes/*", false),
@@ -111,6 +110,41 @@ fn only_what_others_write_counts_as_changed() {
         sh(&env, &site, change);
         assert_eq!(beat(&env), if is_new { "ok" } else { nothing }, "{change}");
     }
+}
+
+#[test]
+fn files_that_change_during_a_beat_start_one_more_unless_the_agents_edit_tools_wrote_them() {
+    let env = Env::new();
+    let site = active(&env, json!({ "when": { "changed": "notes/**" } }));
+    std::fs::create_dir(site.0.join("notes")).unwrap();
+    sh(&env, &site, "echo one >notes/a; echo two >notes/b");
+    let edit = |id: &str, tool: &str, key: &str, path: &str| json!([{ "type": "tool_use", "id": id, "name": tool, "input": { key: path } }]);
+    let new = site.0.join("notes/new.ipynb");
+    site.plays(&json!({ "script": [
+        edit("1", "Edit", "file_path", &format!("{}/./notes/a", site.path())),
+        edit("2", "NotebookEdit", "notebook_path", new.to_str().unwrap()),
+        [{ "type": "text", "text": "HEARTBEAT_OK" }],
+    ] }));
+    let nothing = "skipped nothing changed in notes/**";
+    // What the agent says that it writes.
+    site.script("does", "echo own >>notes/a; echo new >notes/new.ipynb");
+    assert_eq!(beat(&env), "ok");
+    assert_eq!(beat(&env), nothing);
+    // Others change files, too: the next beat is told, and what changes during that one is its own.
+    sh(&env, &site, "echo other >notes/b");
+    site.script("does", "echo own >>notes/a; date +%N >>notes/person; rm -f notes/b");
+    assert_eq!(beat(&env), "ok");
+    assert_eq!(beat(&env), "ok");
+    let told = told(&env);
+    assert!(told.contains("\nadded notes/person\nremoved notes/b\n"), "{told}");
+    assert_eq!(beat(&env), nothing);
+    // Another change, at the same time, counts as ever.
+    sh(&env, &site, "echo other >notes/c");
+    assert_eq!(beat(&env), "ok");
+    sh(&env, &site, "echo another >notes/c");
+    assert_eq!(beat(&env), "ok");
+    assert_eq!(beat(&env), "ok");
+    assert_eq!(beat(&env), nothing);
 }
 
 #[test]
