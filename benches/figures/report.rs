@@ -177,7 +177,25 @@ fn line(row: &Row) -> String {
         true => format!("{}, {}", strong(row.shown_ratio(), is_missed), row.shown()),
         false => strong(row.shown(), is_missed),
     };
-    format!("{}|{}|{measured}|{}\n", row.figure, row.shown_target(), row.shown_baseline_median())
+    grouped(&format!("{}|{}|{measured}|{}\n", row.figure, row.shown_target(), row.shown_baseline_median()))
+}
+
+/// `text` with a comma after each thousand of its whole numbers. Reports keep the figures' names as they are.
+fn grouped(text: &str) -> String {
+    let mut shown = String::new();
+    let (mut rest, mut before) = (text, ' ');
+    while let Some(first) = rest.chars().next() {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let (word, after) = rest.split_at(digits.max(first.len_utf8()));
+        for (place, letter) in word.char_indices() {
+            if place > 0 && before != '.' && (digits - place).is_multiple_of(3) {
+                shown.push(',');
+            }
+            shown.push(letter);
+        }
+        (rest, before) = (after, first);
+    }
+    shown
 }
 
 /// Prints the figures that differ between the reports `before` (by default, that of the page) and `after` by more than

@@ -25,7 +25,7 @@ pub(super) struct Init {
     #[arg(long)]
     pub(super) name: Option<String>,
     /// Interval between runs, in s, m, h or d, such as 1h30m [default: 30m]
-    #[arg(long, value_name = "INTERVAL", conflicts_with = "cron")]
+    #[arg(long, alias = "every", value_name = "INTERVAL", conflicts_with = "cron")]
     pub(super) interval: Option<String>,
     /// Schedule as five cron fields, such as '0 9 * * 1-5'
     #[arg(long, value_name = "CRON")]
@@ -34,7 +34,7 @@ pub(super) struct Init {
     #[arg(long, requires = "cron")]
     pub(super) tz: Option<String>,
     /// Backend: claude, codex or acp:NAME [default: from config.toml, else claude]
-    #[arg(long, value_name = "BACKEND", conflicts_with = "name")]
+    #[arg(long, alias = "backend", value_name = "BACKEND", conflicts_with = "name")]
     pub(super) agent: Option<Backend>,
     /// Template to start from, or a path to one [default: default]
     #[arg(long, value_parser = Templates)]
@@ -74,7 +74,7 @@ pub(super) struct Add {
     #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
     pub(super) path: PathBuf,
     /// Interval between runs [default: 30m if no schedule is set]
-    #[arg(long, value_name = "INTERVAL", conflicts_with = "cron")]
+    #[arg(long, alias = "every", value_name = "INTERVAL", conflicts_with = "cron")]
     pub(super) interval: Option<String>,
     /// Schedule as five cron fields, such as '0 9 * * 1-5'
     #[arg(long, value_name = "CRON")]
@@ -83,7 +83,7 @@ pub(super) struct Add {
     #[arg(long, requires = "cron")]
     pub(super) tz: Option<String>,
     /// Backend: claude, codex or acp:NAME [default: from config.toml, else claude]
-    #[arg(long, value_name = "BACKEND")]
+    #[arg(long, alias = "backend", value_name = "BACKEND")]
     pub(super) agent: Option<Backend>,
     /// Allow your home folder, a folder above it, or a system folder
     #[arg(long)]
@@ -142,7 +142,7 @@ pub(super) struct Set {
     #[arg(long, value_name = "DURATION")]
     pub(super) timeout: Option<String>,
     /// Backend: claude, codex or acp:NAME (prints what it lacks)
-    #[arg(long, value_name = "BACKEND")]
+    #[arg(long, alias = "backend", value_name = "BACKEND")]
     pub(super) agent: Option<Backend>,
     /// Model to use
     #[arg(long, value_parser = NonEmptyStringValueParser::new())]

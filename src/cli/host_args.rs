@@ -74,7 +74,7 @@ pub(crate) struct HostSpawn {
     #[arg(long, value_name = "PATH", default_value = ".", value_hint = ValueHint::DirPath)]
     pub(crate) worktree: PathBuf,
     /// Backend of the agent: claude, codex or acp:NAME [default: from config.toml, else claude]
-    #[arg(long, value_name = "BACKEND")]
+    #[arg(long, alias = "agent", value_name = "BACKEND")]
     pub(crate) backend: Option<Backend>,
     /// Session ID of the conversation to resume
     #[arg(long, value_name = "ID")]

@@ -19,6 +19,7 @@ Examples:
   murmur log --outcome error --since 1d    show the errors of the last 24 hours
   murmur log --name site --since monday    show the beats of site since Monday
   murmur log --stat                        sum up each heartbeat's last 30 days
+  murmur log -n 1 --json | jq -r .beat     print the id of the last beat
   murmur log --follow --json | jq .        pass beats to a program as they end")]
 pub(super) struct Log {
     /// Maximum number of beats, or all [default: 20]

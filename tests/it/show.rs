@@ -333,6 +333,16 @@ fn what_was_not_kept_of_a_huge_run_is_named() {
 }
 
 #[test]
+fn an_object_cannot_be_followed() {
+    let env = Env::new();
+    assert_snapshot!(env.run(["show", "--json", "--follow"]), @"
+    | error: --json cannot be combined with --follow
+    | hint: remove one of them; see: murmur show --help
+    [exit 2]
+    ");
+}
+
+#[test]
 fn a_running_beat_is_followed_to_its_end() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");

@@ -36,7 +36,7 @@ fn a_hosted_agent_is_told_that_it_cannot_defer() {
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("config.toml"), "approval = \"defer\"\n").unwrap();
         env.site(&json!({}));
-        let agent = Live::of(&env, env.spawning(ID, &["--backend", backend, "--json"]));
+        let agent = Live::of(&env, env.spawning(ID, &["--agent", backend, "--json"]));
         agent.follow(0).until(|event| is_idle_after(event, 0));
         let policy = env.wait_for_agents(1)[0]["env"]["MURMUR_PERMISSIONS"].clone();
         let policy: Value = serde_json::from_str(policy.as_str().unwrap()).unwrap();

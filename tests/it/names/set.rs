@@ -1,6 +1,7 @@
 //! `murmur set`.
 
 use insta::assert_snapshot;
+use serde_json::Value;
 
 use crate::env::Env;
 
@@ -37,6 +38,19 @@ fn keys_change_and_no_other_byte() {
     ");
     assert!(env.run(["list"]).contains("/site  cron 0 9 * * 1-5 Europe/Berlin\n"));
     assert!(!env.config().contains("interval"), "{}", env.config());
+}
+
+#[test]
+fn options_have_the_names_that_they_have_elsewhere() {
+    let env = Env::new();
+    let written = || {
+        let config: Value = serde_json::from_str(&env.config()).unwrap();
+        ["interval", "agent"].map(|key| config["workspaces"][0][key].clone())
+    };
+    env.run(["init", "site", "--every", "2h", "--backend", "codex"]);
+    assert_eq!(written(), ["2h", "codex"]);
+    env.run(["set", "site", "--interval", "3h", "--backend", "claude"]);
+    assert_eq!(written(), ["3h", "claude"]);
 }
 
 #[test]

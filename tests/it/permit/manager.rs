@@ -54,6 +54,8 @@ fn a_manager_cannot_choose_programs_folders_or_settings() {
         "murmur agent start x --worktree ~",
         "murmur agent start x --worktree \"$(pwd)\"",
         "murmur agent start x --role manager",
+        "murmur agent start x --backend codex",
+        "murmur agent start x --agent codex",
         "murmur --data-dir evil host spawn x",
         "murmur agent start --data-dir evil x",
         "murmur agent stop --all",

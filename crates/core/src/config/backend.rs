@@ -102,7 +102,7 @@ impl Capability {
             Self::Defer => "defer",
             Self::Questions => "questions",
             Self::MaxTurns => "maxTurns",
-            Self::Budget => "budget",
+            Self::Budget => "costLimit",
             Self::Cost => "cost",
             Self::Tokens => "tokens",
             Self::Limits => "limits",
