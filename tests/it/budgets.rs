@@ -174,3 +174,38 @@ fn a_budget_that_is_used_up_while_no_daemon_runs_is_reported_once_one_starts() {
     }
     assert_eq!(env.journal().len(), 2, "it is not said again");
 }
+
+#[test]
+fn a_budget_of_0_is_an_error_that_holds_only_its_heartbeat() {
+    for (key, budget, error) in [
+        (
+            "maxBudgetUsd",
+            json!(0),
+            "\"maxBudgetUsd\": 0 is not a budget; write a number of US dollars above 0",
+        ),
+        ("budget", json!({ "day": 0 }), "\"budget\": 0 is not a budget for a day; write amounts"),
+        (
+            "budget",
+            json!({ "week": "0 tokens" }),
+            "\"budget\": \"0 tokens\" is not a budget for a week; write",
+        ),
+    ] {
+        let env = Env::new();
+        let (site, other) = (env.workspace("site", "Do it."), env.workspace("other", "Do that."));
+        costs(&site, 0.3);
+        costs(&other, 0.3);
+        let entries = [
+            json!({ "path": site.0, "interval": "30m", key: budget }),
+            json!({ "path": other.0, "interval": "30m" }),
+        ];
+        env.configure(&json!({ "workspaces": entries }).to_string());
+        let daemon = env.daemon();
+        let lines = env.wait_for_journal(2);
+        let of = |site: &Workspace| lines.iter().find(|line| line["workspace"] == site.path()).unwrap();
+        assert_eq!(of(&other)["outcome"], "ok");
+        let said = of(&site)["error"].as_str().unwrap();
+        assert!(said.contains("config.json:1:") && said.contains(error), "{said}");
+        assert_eq!(env.agents().len(), 1);
+        daemon.stop_after_saying("is not a budget");
+    }
+}

@@ -115,6 +115,53 @@ fn a_heartbeat_that_keeps_failing_runs_less_often_until_a_success_or_a_resume() 
 }
 
 #[test]
+fn a_timeout_and_a_beat_that_costs_too_much_open_the_breaker_and_a_success_may_use_up_the_budget() {
+    let env = Env::new();
+    let site = configured(
+        &env,
+        json!({
+            "interval": "1h", "timeout": "1s", "retry": { "max": 3, "backoff": "1s" }, "breaker": 2,
+            "maxBudgetUsd": 1, "budget": { "month": 2 },
+        }),
+    );
+    site.plays(&json!({ "stdout": "", "faults": ["hang-before"] }));
+    let daemon = env.daemon();
+    let status = failed(&env, 1);
+    let line = env.wait_for_journal(1).remove(0);
+    assert!(line["error"].as_str().unwrap().starts_with("timed out after 1s"), "{line}");
+    assert_eq!((&line["timedOut"], &line["retryable"]), (&json!(true), &Value::Null), "{line}");
+    let wait = time(&status["nextRun"]).duration_since(time(&line["ts"]));
+    assert!(wait > SignedDuration::from_mins(59), "no retry: {status}");
+
+    let call =
+        json!({ "type": "tool_use", "id": "toolu_1", "name": "Bash", "input": { "command": "echo 1" } });
+    let said = json!({ "type": "text", "text": "HEARTBEAT_OK" });
+    site.plays(&json!({ "script": [[call], [said]], "costUsd": 0.7 }));
+    env.ask("beat", &json!({ "workspace": site.0 }));
+    let lines = env.wait_for_journal(3);
+    let (line, report) = (&lines[1], &lines[2]);
+    assert_eq!(line["error"], "exceeded maxBudgetUsd: Reached maximum budget ($1)", "{line}");
+    assert_eq!((&line["costUsd"], &line["retryable"]), (&json!(1.4), &Value::Null), "{line}");
+    assert_eq!((&report["kind"], &report["outcome"]), (&json!("failing"), &json!("attention")), "{report}");
+    assert_eq!(failed(&env, 2)["held"]["why"], "2 failures in a row");
+
+    site.plays(&json!({ "script": [[said]], "costUsd": 0.7 }));
+    env.ask("beat", &json!({ "workspace": site.0 }));
+    let lines = env.wait_for_journal(5);
+    let of = |key: &str, value: &str| lines[3..].iter().find(|line| line[key] == value).cloned();
+    assert!(of("outcome", "ok").is_some(), "{lines:?}");
+    let report = of("kind", "budget").expect("a line about the budget");
+    assert!(report["summary"].as_str().unwrap().starts_with("the budget of 2 USD a month"), "{report}");
+    let status = failed(&env, 0);
+    assert_eq!(status["held"]["kind"], "budget", "{status}");
+    let refused = env.connect().refusal("beat", &json!({ "workspace": site.0 }));
+    assert!(refused.contains("the budget of 2 USD a month"), "{refused}");
+    assert_eq!(env.journal().len(), 5);
+    daemon.says("is used up");
+    daemon.stop();
+}
+
+#[test]
 fn wrong_values_name_their_place_and_hold_only_their_workspace() {
     for (entry, error) in [
         (json!({ "retry": 3 }), "\"retry\" is 3; write an object such as"),

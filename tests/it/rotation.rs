@@ -154,3 +154,18 @@ fn the_doctor_checks_the_parts_of_all_rotated_files() {
         fs::remove_file(part).unwrap();
     }
 }
+
+#[test]
+fn a_corrupt_part_of_the_decisions_is_reported_and_the_others_are_shown() {
+    let env = Env::new();
+    let decision = json!({ "ts": "2026-02-03T10:00:00.000Z", "agent": "site-1", "tool": "Bash", "input": "{\"command\":\"ls\"}",
+        "cwd": "/", "session": "s", "toolUseId": "t", "decision": "deny", "by": { "kind": "person" }, "reason": "no",
+        "durationMs": 1 });
+    fs::create_dir_all(env.data().join("archive")).unwrap();
+    fs::write(env.data().join("decisions.jsonl"), format!("{decision}\n")).unwrap();
+    let name = "decisions-2026-02-03-000001.jsonl.zst";
+    fs::write(env.data().join("archive").join(name), "not zstd").unwrap();
+    let shown = env.run(["rules", "log"]);
+    assert!(shown.contains(&format!("{name}: it is damaged")), "{shown}");
+    assert!(shown.contains("Bash(ls)") && shown.ends_with("[exit 0]"), "{shown}");
+}

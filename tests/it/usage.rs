@@ -75,14 +75,14 @@ fn beats_whose_cost_is_unknown_are_counted() {
     HEARTBEAT  BEATS  QUIET    COST  INPUT  OUTPUT  CACHE READ  CACHE WRITE
     /w/site        2     0%  $0.50+     10       0           0            0
     /w/blog        2     0%       ?     10       0           0            0
-    /w/codex       2     0%       -      0       0           0            0
+    /w/codex       2     0%       ?      0       0           0            0
     total          6     0%  $0.50+     20       0           0            0
-    3 beats reported no cost
+    4 beats reported no cost
     [exit 0]
     ");
     let json = env.run(["usage", "--json"]);
-    assert!(json.contains(r#""total":{"beats":6,"quiet":0,"costUsd":0.5,"costUnknown":3,"#), "{json}");
-    assert_eq!(json.matches("costUnknown").count(), 3, "{json}");
+    assert!(json.contains(r#""total":{"beats":6,"quiet":0,"costUsd":0.5,"costUnknown":4,"#), "{json}");
+    assert_eq!(json.matches("costUnknown").count(), 4, "{json}");
 }
 
 #[test]

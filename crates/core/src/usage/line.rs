@@ -5,7 +5,7 @@
 
 mod cursor;
 
-use super::{Money, Tokens, reports_cost};
+use super::{Money, Tokens};
 use cursor::Cursor;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -30,7 +30,7 @@ pub struct BeatUsage<'a> {
     pub is_quiet: bool,
     /// What it cost, if the agent reported that.
     pub cost: Option<Money>,
-    /// Whether its agent, which was expected to report a cost, reported none.
+    /// Whether its agent ran and reported no cost.
     pub lacks_cost: bool,
     /// Its tokens.
     pub tokens: Tokens,
@@ -67,9 +67,6 @@ impl<'a> BeatUsage<'a> {
         };
         let tokens = tokens.unwrap_or_default();
         let cost = cost_usd.and_then(Money::from_usd);
-        let is_unknown = written.cost_unknown.is_some_and(|value| value.get() == "true");
-        // Another value is no name.
-        let backend = written.backend.map(|name| serde_json::from_str(name.get()).unwrap_or_default());
         let line = Self {
             started: ts.0,
             duration_ms,
@@ -78,7 +75,7 @@ impl<'a> BeatUsage<'a> {
             model: model.map(|text| text.0),
             is_quiet: is_quiet(&outcome.0)?,
             cost,
-            lacks_cost: lacks_cost(cost, is_unknown, written.exit.is_some(), backend),
+            lacks_cost: cost.is_none() && written.exit.is_some(),
             tokens: Tokens {
                 input: tokens.input,
                 output: tokens.output,
@@ -97,11 +94,6 @@ fn is_quiet(outcome: &str) -> Option<bool> {
         "attention" | "error" | "limited" => Some(false),
         _ => None,
     }
-}
-
-/// Whether the cost of an agent is missing: it is known to be, or the agent ran and its backend reports costs.
-fn lacks_cost(cost: Option<Money>, is_unknown: bool, has_run: bool, backend: Option<Cow<'_, str>>) -> bool {
-    cost.is_none() && (is_unknown || has_run && backend.is_none_or(|name| reports_cost(&name)))
 }
 
 /// The time `text`, if it has the form that murmur writes: `2026-02-03T10:00:00Z` or `2026-02-03T10:00:00.123Z`.
@@ -151,10 +143,6 @@ struct Written<'a> {
     #[serde(default)]
     tokens: Option<WrittenTokens>,
     #[serde(borrow, default)]
-    backend: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    cost_unknown: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     exit: Option<&'a RawValue>,
 }
 
@@ -186,8 +174,6 @@ struct Scanned<'a> {
     cost: Option<f64>,
     model: Option<&'a str>,
     tokens: Tokens,
-    backend: Option<&'a str>,
-    is_cost_unknown: bool,
     has_run: bool,
 }
 
@@ -244,17 +230,9 @@ impl<'a> Scanned<'a> {
                     found.tokens = tokens(&mut at)?;
                     8
                 }
-                b"backend" => {
-                    found.backend = at.optional_string()?;
-                    9
-                }
-                b"costUnknown" => {
-                    found.is_cost_unknown = at.skip()? == b"true";
-                    10
-                }
                 b"exit" => {
                     found.has_run = at.skip()? != b"null";
-                    11
+                    9
                 }
                 _ => {
                     at.skip()?;
@@ -279,7 +257,6 @@ impl<'a> Scanned<'a> {
             return None;
         }
         let cost = self.cost.and_then(Money::from_usd);
-        let backend = self.backend.map(Cow::Borrowed);
         Some(BeatUsage {
             started: Cow::Borrowed(self.ts),
             duration_ms: self.duration_ms,
@@ -288,7 +265,7 @@ impl<'a> Scanned<'a> {
             model: self.model.map(Cow::Borrowed),
             is_quiet: is_quiet(self.outcome)?,
             cost,
-            lacks_cost: lacks_cost(cost, self.is_cost_unknown, self.has_run, backend),
+            lacks_cost: cost.is_none() && self.has_run,
             tokens: self.tokens,
         })
     }

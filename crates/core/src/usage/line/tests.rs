@@ -77,8 +77,6 @@ fn odd_lines_are_read_as_serde_reads_them() {
         ("2026-02-03T10:00:00.250Z", "1969-12-31T23:59:59Z", true, true),
         ("2026-02-03T10:00:00.250Z", "yesterday", true, true),
         (r#"{"code":0}"#, r#"{"code":0},"exit":null"#, false, false),
-        (r#","agent":"a""#, r#","backend":"a","backend":"b""#, false, false),
-        (r#","agent":"a""#, r#","costUnknown":true,"costUnknown":true"#, false, false),
         (r#""input":10,"#, "", true, true),
         (r#""input":10"#, r#""input":10,"input":11"#, false, false),
         (r#""input":10"#, r#""input":10,"thinking":11"#, false, true),
@@ -106,25 +104,15 @@ fn odd_lines_are_read_as_serde_reads_them() {
 }
 
 #[test]
-fn a_cost_is_missing_if_the_agent_ran_and_should_have_reported_it() {
+fn a_cost_is_missing_if_the_agent_ran_and_reported_none() {
     let cost = r#""costUsd":0.0132"#;
     let with = |member: &str| PLAIN.replace(cost, member);
     for (line, is_fast, lacks) in [
         (PLAIN.to_owned(), true, false),
         (with(r#""costUsd":null"#), true, true),
         (with(r#""costUsd":-1"#), true, true),
-        (with(r#""backend":"codex""#), true, false),
-        (with(r#""backend":"codex","costUnknown":true"#), true, true),
-        (with(r#""backend":"codex","costUnknown":false"#), true, false),
-        (with(r#""backend":"codex","costUnknown":"true""#), true, false),
-        (with(r#""backend":"acp:opencode""#), true, true),
-        (with(r#""backend":"acp:gemini""#), true, false),
-        (with(r#""backend":"acp:g\u0065mini""#), false, false),
-        (with(r#""backend":"claude""#), true, true),
-        (with(r#""backend":null"#), true, true),
-        (with(r#""backend":["codex"]"#), false, true),
-        (with(r#""backend":"later""#), true, true),
-        (with(&format!(r#"{cost},"backend":"codex","costUnknown":true"#)), true, false),
+        (with(r#""backend":"codex""#), true, true),
+        (with(&format!(r#"{cost},"backend":"codex""#)), true, false),
         // No agent ran.
         (with(r#""costUnknown":false"#).replace(r#""exit":{"code":0},"#, ""), true, false),
         (with(r#""costUnknown":false"#).replace(r#"{"code":0}"#, "null"), true, false),
