@@ -92,10 +92,12 @@ impl Writing {
         Self { start: 0, output, index, index_bytes: 0, first_end: 0, tails: VecDeque::new(), unsynced }
     }
 
-    /// Whether output from `end` on belongs in another part, if `max_bytes` are kept.
-    pub(super) fn is_full(&self, end: u64, max_bytes: u64) -> bool {
+    /// How many bytes more belong in this part, whose output ends at `end`, if `max_bytes` are kept. At least one, if it
+    /// has none.
+    pub(super) fn room(&self, end: u64, max_bytes: u64) -> u64 {
         let share = if self.start == 0 { 2 } else { 4 };
-        end > self.start && end - self.start + self.index_bytes >= max_bytes / share
+        let left = (max_bytes / share).saturating_sub(end - self.start + self.index_bytes);
+        left.max((end == self.start).into())
     }
 
     /// Starts another part at `end`, in `folder`. Drops the oldest tail if there are too many.

@@ -173,13 +173,22 @@ impl Writer {
     /// Some of the bytes may have been written: [`Self::end`] counts them. After an error nothing more may be
     /// appended.
     pub fn append(&mut self, channel: Channel, bytes: &[u8], at: Timestamp) -> io::Result<Vec<Stretch>> {
-        if bytes.is_empty() {
-            return Ok(Vec::new());
+        let (mut recorded, mut rest) = (Vec::new(), bytes);
+        while !rest.is_empty() {
+            let room = |of: &Self| of.meta.max_bytes.map_or(u64::MAX, |max| of.part.room(of.end, max));
+            if room(self) == 0 {
+                recorded.extend(self.start_part()?);
+            }
+            let fits = usize::try_from(room(self)).unwrap_or(usize::MAX).min(rest.len());
+            let (now, later) = rest.split_at(fits);
+            recorded.extend(self.append_here(channel, now, at)?);
+            rest = later;
         }
-        let mut before = match self.meta.max_bytes {
-            Some(max) if self.part.is_full(self.end, max) => self.start_part()?,
-            _ => Vec::new(),
-        };
+        Ok(recorded)
+    }
+
+    /// Appends bytes to the current part.
+    fn append_here(&mut self, channel: Channel, bytes: &[u8], at: Timestamp) -> io::Result<Vec<Stretch>> {
         let after = self.end + bytes.len() as u64;
         let goes_on = self.last.is_some_and(|(last, since)| {
             last == channel && after - self.covered < STRETCH && is_near(since, at)
@@ -191,8 +200,7 @@ impl Writer {
             self.cover(channel, after, at)
         };
         self.write(&lines(&stretches)?, bytes)?;
-        before.extend(stretches);
-        Ok(before)
+        Ok(stretches)
     }
 
     /// Appends lines to the index, and then `bytes` to the output.

@@ -56,6 +56,17 @@ fn size(place: &Scratch) -> u64 {
 }
 
 #[test]
+fn bytes_that_arrive_together_do_not_exceed_the_limit() {
+    let place = Scratch::new();
+    let mut writer = place.limited("s", MAX);
+    let written = 10 * MAX;
+    writer.append(Channel::Stdout, &bytes(0, written), clock::now()).unwrap();
+    let gap = check(&place, written, 333).unwrap();
+    let kept = written - gap.length;
+    assert!((MAX / 2..=MAX).contains(&kept), "{gap:?}");
+}
+
+#[test]
 fn the_beginning_and_the_end_are_kept_and_readable_while_it_is_written() {
     let place = Scratch::new();
     let mut writer = place.limited("s", MAX);
