@@ -92,8 +92,8 @@ impl Writing {
         Self { start: 0, output, index, index_bytes: 0, first_end: 0, tails: VecDeque::new(), unsynced }
     }
 
-    /// How many bytes more belong in this part, whose output ends at `end`, if `max_bytes` are kept. At least one, if it
-    /// has none.
+    /// How many bytes more belong in this part, whose output ends at `end`, if `max_bytes` are kept; at least one in an
+    /// empty part.
     pub(super) fn room(&self, end: u64, max_bytes: u64) -> u64 {
         let share = if self.start == 0 { 2 } else { 4 };
         let left = (max_bytes / share).saturating_sub(end - self.start + self.index_bytes);

@@ -13,6 +13,7 @@
 //! its files are in one file, with the same guarantees.
 
 mod form;
+mod stretches;
 mod unsynced;
 
 #[cfg(unix)]
@@ -21,7 +22,7 @@ use super::id::SessionId;
 use super::parts::Writing;
 use super::record::{Channel, Final, Gap, Lost, Meta, SCHEMA_VERSION, State, Stretch, file};
 use super::store::StoreError;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use std::fs::File;
 use std::io::{self, Write};
 use sys::folder::Folder;
@@ -29,12 +30,8 @@ use sys::lock::Lock;
 
 use form::Form;
 pub(crate) use form::InFolder;
+use stretches::lines;
 pub(super) use unsynced::Unsynced;
-
-/// A stretch is recorded when it has this many bytes,
-const STRETCH: u64 = 64 * 1024;
-/// or is this old.
-const AGE: SignedDuration = SignedDuration::from_millis(50);
 
 /// The maximum size of `final.json` in bytes, unless it contains a very long message.
 pub(super) const ROOM: usize = 512;
@@ -189,16 +186,7 @@ impl Writer {
 
     /// Appends bytes to the current part.
     fn append_here(&mut self, channel: Channel, bytes: &[u8], at: Timestamp) -> io::Result<Vec<Stretch>> {
-        let after = self.end + bytes.len() as u64;
-        let goes_on = self.last.is_some_and(|(last, since)| {
-            last == channel && after - self.covered < STRETCH && is_near(since, at)
-        });
-        let stretches = if goes_on {
-            self.uncovered.get_or_insert(at);
-            Vec::new()
-        } else {
-            self.cover(channel, after, at)
-        };
+        let stretches = self.arrived(channel, self.end + bytes.len() as u64, at);
         self.write(&lines(&stretches)?, bytes)?;
         Ok(stretches)
     }
@@ -244,43 +232,6 @@ impl Writer {
         part.start_next(folder, end)?;
         (self.covered, self.last) = (self.end, None);
         Ok(last.into_iter().collect())
-    }
-
-    /// Records the last bytes.
-    fn cover_rest(&mut self) -> io::Result<Option<Stretch>> {
-        let (Some((channel, _)), Some(timestamp)) = (self.last, self.uncovered) else { return Ok(None) };
-        let stretch = Stretch { offset: self.covered, length: self.end - self.covered, channel, timestamp };
-        self.note(&[stretch]);
-        self.write(&lines(&[stretch])?, &[])?;
-        Ok(Some(stretch))
-    }
-
-    /// The stretches to record of all bytes up to `to`; those after the end arrive at `at`.
-    fn cover(&mut self, channel: Channel, to: u64, at: Timestamp) -> Vec<Stretch> {
-        let mut stretches = Vec::with_capacity(2);
-        let stretch =
-            |from, to, channel, timestamp| Stretch { offset: from, length: to - from, channel, timestamp };
-        match (self.last, self.uncovered) {
-            (Some((last, _)), Some(since)) if last == channel && is_near(since, at) => {
-                stretches.push(stretch(self.covered, to, channel, since));
-            }
-            (Some((last, _)), Some(since)) => {
-                stretches.push(stretch(self.covered, self.end, last, since));
-                stretches.push(stretch(self.end, to, channel, at));
-            }
-            _ => stretches.push(stretch(self.covered, to, channel, at)),
-        }
-        self.note(&stretches);
-        stretches
-    }
-
-    /// Notes that the index has `stretches`.
-    fn note(&mut self, stretches: &[Stretch]) {
-        if let Some(last) = stretches.last() {
-            self.covered = last.end();
-            self.last = Some((last.channel, last.timestamp));
-            self.uncovered = None;
-        }
     }
 
     /// The files to be synced while writing continues.
@@ -390,19 +341,4 @@ fn json(value: &impl serde::Serialize) -> io::Result<Vec<u8>> {
     let mut bytes = serde_json::to_vec_pretty(value)?;
     bytes.push(b'\n');
     Ok(bytes)
-}
-
-/// The lines of the index for `stretches`.
-fn lines(stretches: &[Stretch]) -> io::Result<Vec<u8>> {
-    let mut lines = Vec::new();
-    for stretch in stretches {
-        serde_json::to_writer(&mut lines, stretch)?;
-        lines.push(b'\n');
-    }
-    Ok(lines)
-}
-
-/// Whether a stretch may contain bytes of both times. The clock may have been set back between them.
-fn is_near(one: Timestamp, other: Timestamp) -> bool {
-    other.duration_since(one).abs() < AGE
 }
