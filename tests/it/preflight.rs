@@ -25,6 +25,17 @@ fn a_disk_with_too_little_space_is_an_error() {
 }
 
 #[test]
+fn claude_code_does_not_wait_for_the_reset_of_a_usage_limit_itself() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    site.plays(&json!({ "stdout": "" }));
+    let dry = || env.murmur(["beat", "site", "--dry-run"]);
+    assert!(!dry().run().contains("RETRY_WATCHDOG"));
+    let shown = dry().set("CLAUDE_CODE_RETRY_WATCHDOG", "1").run();
+    assert!(shown.contains("\n  CLAUDE_CODE_RETRY_WATCHDOG=\n"), "{shown}");
+}
+
+#[test]
 fn a_required_mcp_server_without_a_program_is_an_error() {
     let env = Env::new();
     let site = env.workspace("site", "---\nrequires: [mail]\n---\nDo it.");

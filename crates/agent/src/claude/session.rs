@@ -134,7 +134,11 @@ pub(super) fn rate_limit(line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown:
         return sink(Event::Garbled);
     }
     let LimitInfo { mut limit, windows } = info;
-    for window in windows {
+    for mut window in windows {
+        // Only a rejected request says that a limit is reached.
+        if limit.status != "rejected" {
+            window.status.clone_from(&limit.status);
+        }
         if window.window != limit.window {
             sink(Event::RateLimit(Box::new(window)));
         } else {

@@ -5,6 +5,9 @@ use crate::invocation::{BeatOptions, Invocation, beat_args, live_args};
 use crate::start::{Plan, Prepared, RunKind};
 use sys::error::{Failure, Hinted};
 
+/// A variable that makes Claude Code wait for the reset of a usage limit.
+const RETRY_WATCHDOG: &str = "CLAUDE_CODE_RETRY_WATCHDOG";
+
 /// Prepares an agent.
 pub(crate) fn start(plan: Plan<'_>) -> Result<Prepared, Failure> {
     let guarded = plan.guarded.args(plan.hook).map_err(|error| error.failure())?;
@@ -29,8 +32,10 @@ pub(crate) fn start(plan: Plan<'_>) -> Result<Prepared, Failure> {
     let mut env = plan.guarded.environment().map_err(|error| error.failure())?;
     env.push(("PATH", plan.path));
     let cwd = plan.guarded.workspace.to_path_buf();
-    let invocation =
-        Invocation { program: plan.program, args, env, program_env: Vec::new(), cwd, stdin: plan.stdin };
+    // With it, Claude Code waits for the reset of a usage limit itself, longer than most beats may take.
+    let waits = std::env::var_os(RETRY_WATCHDOG).is_some_and(|value| !value.is_empty());
+    let program_env = waits.then(|| (RETRY_WATCHDOG.to_owned(), "".into())).into_iter().collect();
+    let invocation = Invocation { program: plan.program, args, env, program_env, cwd, stdin: plan.stdin };
     // A beat's stdin is closed, so nothing can be answered there; its hook decides everything.
     let hook = matches!(plan.kind, RunKind::Live { .. }).then(|| plan.hook.clone());
     Ok(Prepared { invocation, conversation: Conversation::default(), hook, folder: None })

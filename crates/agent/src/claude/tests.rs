@@ -115,7 +115,7 @@ fn session_reports_become_events() {
         r#"{"type":"system","subtype":"compact_boundary","compact_metadata":{"trigger":"manual","pre_tokens":30,"post_tokens":"x"}}"#,
         r#"{"type":"system","subtype":"status","status":null,"permissionMode":"plan"}"#,
         r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1795420000.5,"rateLimitType":"five_hour","unifiedWindows":{"five_hour":{"status":"allowed"}}}}"#,
-        r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","resetsAt":1795420000,"rateLimitType":"five_hour","unifiedWindows":{"five_hour":{"status":"allowed","utilization":0.25,"resetsAt":1795420000},"seven_day":{"status":"allowed","utilization":0.5,"resetsAt":1795990000}}}}"#,
+        r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","resetsAt":1795420000,"rateLimitType":"five_hour","unifiedWindows":{"five_hour":{"status":"allowed","utilization":0.25,"resetsAt":1795420000},"seven_day":{"status":"rejected","utilization":0.5,"resetsAt":1795990000}}}}"#,
         r#"{"type":"assistant","error":"rate_limit","api_error_status":429,"message":{"id":"a","content":[{"type":"text","text":"No."}]}}"#,
         r#"{"type":"assistant","error":"rate_limit","api_error_params":{"x":[],"rate_limit_info":{"status":"rejected","resetsAt":1795420000,"rateLimitType":"five_hour"}},"message":{"id":"a","content":[]}}"#,
         r#"{"type":"assistant","error":"rate_limit","api_error_params":"none","message":{"id":"a","content":[]}}"#,

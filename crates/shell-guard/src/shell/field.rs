@@ -17,11 +17,12 @@ pub(crate) const CLASS: char = '\u{fdd4}';
 
 /// Whether `text` contains a mark.
 pub(crate) fn has_marks(text: &str) -> bool {
-    // All marks share their first two bytes.
-    memchr::memmem::find_iter(text.as_bytes(), b"\xef\xb7").any(|at| {
-        let rest = text.get(at..).and_then(|rest| rest.chars().next());
-        rest.is_some_and(|character| (OPEN..=CLASS).contains(&character))
-    })
+    // No mark is ASCII, as most texts are; all marks share their first two bytes.
+    !text.is_ascii()
+        && memchr::memmem::find_iter(text.as_bytes(), b"\xef\xb7").any(|at| {
+            let rest = text.get(at..).and_then(|rest| rest.chars().next());
+            rest.is_some_and(|character| (OPEN..=CLASS).contains(&character))
+        })
 }
 
 /// One argument.
@@ -145,6 +146,10 @@ impl Field {
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     if pattern.len() > 256 {
         return false;
+    }
+    // No mark is ASCII.
+    if pattern.is_ascii() {
+        return pattern == name;
     }
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let (mut at, mut place) = (0, 0);
