@@ -11,10 +11,6 @@ pub(super) fn say(backend: &Backend) -> io::Result<()> {
 
 /// What all backends lack, for help.
 pub(super) fn help() -> String {
-    let lacks = |backend: &Backend| format!("{backend} lacks {}.", backend.lacks());
-    format!(
-        "{}\n{}\nCalls that an ACP agent does not ask about run unchecked; murmur only reports them.",
-        lacks(&Backend::Codex),
-        lacks(&Backend::Acp("NAME".into()))
-    )
+    let all = [Backend::Codex, Backend::Acp("NAME".into())];
+    all.map(|backend| format!("{backend} lacks {}.", backend.lacks())).join("\n")
 }

@@ -94,7 +94,13 @@ pub trait Dialog: Debug + Send {
         Vec::new()
     }
 
-    /// Interrupts the current turn.
+    /// Drops the message that waits for the conversation to begin, so that its turn never starts. Returns whether there
+    /// was one.
+    fn withdraw(&mut self) -> bool {
+        false
+    }
+
+    /// Interrupts the current turn, also if it has yet to start. Empty then; [`Dialog::read`] returns it.
     fn interrupt(&mut self) -> Vec<u8>;
 
     /// Answers what the agent asks about calls on which its hook has decided. `is_allowed` has the recorded decision on

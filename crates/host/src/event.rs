@@ -58,6 +58,8 @@ pub enum MurmurEvent {
         /// Whether it failed or was denied.
         is_error: bool,
     },
+    /// A message was withdrawn before it was sent, which ends its turn.
+    Interrupted,
     /// Output is no longer captured from here on; events that leave memory are lost.
     Lost {
         /// The cause.
@@ -98,7 +100,7 @@ impl MurmurEvent {
                 event_line("waiting", agent_id, offset, &Waiting { request, tool })
             }
             Self::Waited { request } => event_line("waited", agent_id, offset, &Waited { request }),
-            Self::ToolUse { .. } | Self::ToolResult { .. } => {
+            Self::ToolUse { .. } | Self::ToolResult { .. } | Self::Interrupted => {
                 let mut line = Vec::new();
                 self.with_agent_event(|event| line = Derived::Agent(event).line(agent_id, offset));
                 line

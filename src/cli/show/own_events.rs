@@ -16,8 +16,8 @@ pub(super) struct OwnEvents {
 pub(super) enum OwnEvent<'a> {
     /// A person's message to the agent.
     Message(&'a str),
-    /// A call that murmur carries out, or its result.
-    Call(&'a Event<'a>),
+    /// A call that murmur carries out, its result, or the end of a turn without output.
+    Shown(&'a Event<'a>),
 }
 
 impl OwnEvents {
@@ -34,7 +34,12 @@ impl OwnEvents {
             let entry = self.entries.next_entry().ok()??;
             let is_shown = matches!(
                 entry.own,
-                Some(MurmurEvent::Chat { .. } | MurmurEvent::ToolUse { .. } | MurmurEvent::ToolResult { .. })
+                Some(
+                    MurmurEvent::Chat { .. }
+                        | MurmurEvent::ToolUse { .. }
+                        | MurmurEvent::ToolResult { .. }
+                        | MurmurEvent::Interrupted
+                )
             );
             self.next = Some(entry).filter(|_| is_shown);
         }
@@ -46,7 +51,7 @@ impl OwnEvents {
         while self.next_at().is_some_and(|next| next <= at) {
             match self.next.take().and_then(|entry| entry.own) {
                 Some(MurmurEvent::Chat { text, .. }) => sink(OwnEvent::Message(&text)),
-                Some(own) => own.with_agent_event(|event| sink(OwnEvent::Call(event))),
+                Some(own) => own.with_agent_event(|event| sink(OwnEvent::Shown(event))),
                 None => {}
             }
         }

@@ -194,7 +194,7 @@ impl Reading {
         let is_conversation = self.is_conversation;
         if let Some(events) = &mut self.own_events {
             events.take(until, |event| match event {
-                OwnEvent::Call(event) => take(transcript, event, at),
+                OwnEvent::Shown(event) => take(transcript, event, at),
                 OwnEvent::Message(text) if is_conversation => transcript.message(text),
                 OwnEvent::Message(_) => {}
             });

@@ -69,7 +69,7 @@ fn what_a_backend_lacks_is_said_where_it_is_chosen() {
     let env = Env::new();
     env.agent("codex");
     let lacks = "note: codex lacks deferred calls, questions to people, a turn limit, cost reporting, background tasks, and a \
-                 choice of MCP servers\n";
+                 choice of MCP servers; in a sandbox, a call runs if its hook's shell is killed\n";
     let stderr = |args: &[&str]| String::from_utf8(env.murmur(args).output().stderr).unwrap();
     let site = env.root().join("site");
     let path = site.to_str().unwrap();
@@ -89,8 +89,12 @@ fn what_a_backend_lacks_is_said_where_it_is_chosen() {
     assert_eq!(edit("claude"), "");
     assert_eq!(edit("codex"), lacks);
     assert_eq!(edit("codex"), "");
+    let acp = stderr(&["set", "site", "--agent", "acp:goose"]);
+    let unchecked = "; calls that it does not ask about run unchecked, and murmur only reports them";
+    assert!(acp.contains("note: acp:goose lacks hooks, ") && acp.contains(unchecked), "{acp}");
     let help = env.run(["agent", "start", "--help"]);
-    assert!(help.replace('\n', " ").contains(lacks.trim().trim_start_matches("note: ")), "{help}");
+    let help = help.replace('\n', " ");
+    assert!(help.contains(lacks.trim().trim_start_matches("note: ")) && help.contains(unchecked), "{help}");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Hosted agents other than Claude Code, which fake-claude imitates.
 
+use std::io::Write;
+
 use serde_json::{Value, json};
 
 use super::{ID, Live, brief, briefs, is_idle_after, is_state};
@@ -160,6 +162,42 @@ fn an_interrupt_ends_a_turn_and_not_the_agent() {
         let events = peer.until(|event| is_idle_after(event, 2));
         assert!(events.iter().any(|event| brief(event) == "assistant: Done"), "{:?}", briefs(&events));
         assert!(!events.iter().any(|event| is_state(event, "exited")));
+        live.stop();
+        live.wait_for_end();
+    }
+}
+
+#[test]
+fn an_interrupt_before_the_conversation_exists_drops_the_message() {
+    for agent in AGENTS {
+        let env = Env::new();
+        let program = env.agent(agent.0);
+        let real = program.with_file_name("real").join(agent.0);
+        std::fs::create_dir(real.parent().unwrap()).unwrap();
+        std::fs::rename(&program, &real).unwrap();
+        let (gate, mut open) = env.gate("gate");
+        let gate = gate.trim_start_matches("gate:");
+        let hold = format!("case \"$*\" in *app-server*|*acp*) read -r _ <'{gate}';; esac");
+        std::fs::write(&program, format!("#!/bin/sh\n{hold}\nexec '{}' \"$@\"\n", real.display())).unwrap();
+        std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let live = hosted(&env, agent, &json!({}), &["one"]);
+        let mut peer = live.follow(0);
+        assert_eq!(env.murmur(["agent", "interrupt", ID]).quiet(), "interrupted site-1\n");
+        let events = peer.until(|event| is_idle_after(event, 1));
+        let result = events.iter().find(|event| event["event_type"] == "result").unwrap();
+        assert_eq!(result["payload"]["errors"], json!(["the turn was interrupted"]), "{result}");
+        let again = env.murmur(["agent", "interrupt", ID]).output();
+        assert!(!again.status.success(), "{again:?}");
+        open.write_all(b"\n").unwrap();
+        // The conversation begins without a turn of its own.
+        let events = peer.until(|event| event["event_type"] == "session");
+        assert!(!events.iter().any(|event| is_state(event, "running")), "{:?}", briefs(&events));
+        live.send("two");
+        let events = peer.until(|event| is_idle_after(event, 2));
+        let said = briefs(&events);
+        assert!(said.contains(&"assistant: turn 1: two".to_owned()), "{said:?}");
+        let shown = env.run(["agent", "show", ID]);
+        assert!(shown.contains("the turn was interrupted"), "{shown}");
         live.stop();
         live.wait_for_end();
     }

@@ -345,6 +345,10 @@ impl Dialog for AcpDialog {
         std::mem::take(&mut self.overruled)
     }
 
+    fn withdraw(&mut self) -> bool {
+        !self.has_begun() && self.messages.pop_back().is_some()
+    }
+
     fn interrupt(&mut self) -> Vec<u8> {
         let State::Busy { session, .. } = &self.state else { return Vec::new() };
         let params = json!({ "sessionId": session });

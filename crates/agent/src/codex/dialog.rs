@@ -18,6 +18,7 @@ use crate::event::MAX_LINE;
 use crate::event::PermissionRequest;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use sys::lines::{LineBuffer, LineRead};
 
 /// How many MCP calls to remember; the oldest is forgotten first.
 const MCP_CALLS: usize = 256;
@@ -46,9 +47,11 @@ pub struct CodexDialog {
     stage: Stage,
     /// Messages that wait for the thread.
     queued: Vec<String>,
-    /// The id of the current turn.
+    /// The id of the current turn, once it has started: Codex refuses an earlier interrupt.
     turn: Option<String>,
-    output: Output,
+    /// Whether to interrupt the turn when it starts.
+    is_interrupted: bool,
+    output: LineBuffer,
     asked: Vec<Asked>,
     overruled: Vec<Overruled>,
     mcp_calls: Vec<McpCall>,
@@ -75,32 +78,6 @@ struct McpCall {
     arguments: Value,
 }
 
-/// Splits the output into lines.
-#[derive(Debug, Default)]
-struct Output {
-    line: Vec<u8>,
-    /// Whether the line is too long and is skipped.
-    is_skipping: bool,
-}
-
-impl Output {
-    /// Takes `bytes` and returns the lines that they complete.
-    fn lines(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
-        let mut lines = Vec::new();
-        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            if self.is_skipping || self.line.len() + piece.len() > MAX_LINE {
-                (self.line, self.is_skipping) = (Vec::new(), true);
-            } else {
-                self.line.extend_from_slice(piece);
-            }
-            if piece.ends_with(b"\n") && !std::mem::take(&mut self.is_skipping) {
-                lines.push(std::mem::take(&mut self.line));
-            }
-        }
-        lines
-    }
-}
-
 impl CodexDialog {
     /// A dialog that begins or resumes `conversation`.
     #[must_use]
@@ -110,7 +87,8 @@ impl CodexDialog {
             stage: Stage::Opening,
             queued: Vec::new(),
             turn: None,
-            output: Output::default(),
+            is_interrupted: false,
+            output: LineBuffer::new(MAX_LINE),
             asked: Vec::new(),
             overruled: Vec::new(),
             mcp_calls: Vec::new(),
@@ -151,7 +129,8 @@ impl CodexDialog {
         }
     }
 
-    fn start_turn(&self, text: &str) -> Vec<u8> {
+    fn start_turn(&mut self, text: &str) -> Vec<u8> {
+        self.is_interrupted = false;
         let Stage::Ready { thread, sandbox } = &self.stage else { return Vec::new() };
         let policy = if sandbox.is_some() { ASK_TO_LEAVE } else { ASK_ALWAYS };
         let input = json!([{ "type": "text", "text": text }]);
@@ -182,10 +161,6 @@ impl CodexDialog {
                     return turns.chain(limits).collect();
                 }
             },
-            TURN => {
-                let turn = line.result.and_then(|result| serde_json::from_str::<Value>(result.get()).ok());
-                self.turn = turn.and_then(|turn| Some(turn.get("turn")?.get("id")?.as_str()?.to_owned()));
-            }
             _ => {}
         }
         Vec::new()
@@ -194,6 +169,15 @@ impl CodexDialog {
     /// What a notification calls for.
     fn notice(&mut self, method: &str, line: &CodexMessage<'_>) -> Vec<u8> {
         match method {
+            "turn/started" => {
+                let params: Value = line.params().unwrap_or_default();
+                // Not the turn of a subagent's thread.
+                let is_own = matches!(&self.stage, Stage::Ready { thread, .. } if params["threadId"] == thread.as_str());
+                if is_own {
+                    self.turn = params["turn"]["id"].as_str().map(str::to_owned);
+                    return if self.is_interrupted { self.interrupt() } else { Vec::new() };
+                }
+            }
             "item/started" => {
                 if let Some(call) = mcp_call(line) {
                     if self.mcp_calls.len() == MCP_CALLS {
@@ -278,9 +262,8 @@ impl CodexDialog {
         }
     }
 
-    fn take(&mut self, line: &[u8]) -> Vec<u8> {
-        let text = String::from_utf8_lossy(line);
-        let Some(line) = CodexMessage::read(&text) else { return Vec::new() };
+    fn take(&mut self, line: &str) -> Vec<u8> {
+        let Some(line) = CodexMessage::read(line) else { return Vec::new() };
         match (line.method(), line.id) {
             (Some(method), Some(id)) => self.asks(&method, id.get(), &line),
             (Some(method), None) => self.notice(&method, &line),
@@ -298,7 +281,19 @@ impl Dialog for CodexDialog {
     }
 
     fn read(&mut self, output: &[u8]) -> Vec<u8> {
-        self.output.lines(output).iter().flat_map(|line| self.take(line)).collect()
+        self.output.space().extend_from_slice(output);
+        let mut replies = Vec::new();
+        while let Some(found) = self.output.find() {
+            if found == LineRead::Line {
+                let line = String::from_utf8_lossy(self.output.line()).into_owned();
+                replies.extend(self.take(&line));
+            }
+        }
+        replies
+    }
+
+    fn has_begun(&self) -> bool {
+        matches!(self.stage, Stage::Ready { .. })
     }
 
     fn send(&mut self, text: &str) -> Vec<u8> {
@@ -336,7 +331,12 @@ impl Dialog for CodexDialog {
         std::mem::take(&mut self.overruled)
     }
 
+    fn withdraw(&mut self) -> bool {
+        self.queued.pop().is_some()
+    }
+
     fn interrupt(&mut self) -> Vec<u8> {
+        self.is_interrupted = self.turn.is_none();
         let (Stage::Ready { thread, .. }, Some(turn)) = (&self.stage, &self.turn) else { return Vec::new() };
         request(INTERRUPT, "turn/interrupt", &json!({ "threadId": thread, "turnId": turn }))
     }

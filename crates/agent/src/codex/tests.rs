@@ -14,8 +14,10 @@ const INITIALIZED: &str = r#"{"id":"initialize","result":{"userAgent":"murmur/0.
 
 const HOOKS: &str = r#"{"id":"hooks","result":{"data":[{"cwd":"/w","hooks":[{"key":"/<session-flags>/config.toml:pre_tool_use:0:0","eventName":"preToolUse","handlerType":"command","command":"x","timeoutSec":30,"sourcePath":"/<session-flags>/config.toml","source":"sessionFlags","enabled":true,"isManaged":false,"currentHash":"sha256:e4","trustStatus":"trusted"}],"warnings":[],"errors":[]}]}}"#;
 
-const TURN_STARTED: &str =
+const TURN_ACCEPTED: &str =
     r#"{"id":"turn","result":{"turn":{"id":"u1","items":[],"status":"inProgress","error":null}}}"#;
+
+const TURN_STARTED: &str = r#"{"method":"turn/started","params":{"threadId":"t1","turn":{"id":"u1","items":[],"status":"inProgress","error":null}}}"#;
 
 const MCP_STARTED: &str = r#"{"method":"item/started","params":{"item":{"type":"mcpToolCall","id":"call_M","server":"t","tool":"poke","status":"inProgress","arguments":{"x":"1"},"result":null,"error":null,"durationMs":null},"threadId":"t1","turnId":"u1"}}"#;
 

@@ -217,13 +217,18 @@ impl Backend {
         }
     }
 
-    /// What it lacks, for people; nothing for Claude Code.
+    /// What it lacks, for people, and which calls run unchecked; nothing for Claude Code.
     #[must_use]
     pub fn lacks(&self) -> String {
+        let unchecked = match self {
+            Self::Claude => return String::new(),
+            Self::Codex => "in a sandbox, a call runs if its hook's shell is killed",
+            Self::Acp(_) => "calls that it does not ask about run unchecked, and murmur only reports them",
+        };
         let lacking = Capability::ALL.into_iter().filter(|capability| !self.has(*capability));
         let mut nouns: Vec<String> = lacking.map(|capability| self.noun(capability).to_owned()).collect();
         nouns.dedup();
-        lacking::list(&nouns)
+        format!("{}; {unchecked}", lacking::list(&nouns))
     }
 
     /// What `capability` is, for messages about this backend.

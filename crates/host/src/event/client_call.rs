@@ -1,10 +1,10 @@
-//! What murmur does for an agent, as its client, as an event of the agent.
+//! What murmur does for an agent, as its client, or instead of it, as an event of the agent.
 
 use super::MurmurEvent;
-use murmur_agent::event::{Event, Json};
+use murmur_agent::event::{Event, Json, RunResult};
 
 impl MurmurEvent {
-    /// Passes what it says about a call to `sink`, as an event of the agent.
+    /// Passes what it says about a call or the end of a turn to `sink`, as an event of the agent.
     pub fn with_agent_event(&self, mut sink: impl FnMut(&Event<'_>)) {
         let (message, parent) = ("".into(), "".into());
         match self {
@@ -16,6 +16,15 @@ impl MurmurEvent {
             Self::ToolResult { id, output, is_error } => {
                 let (id, output) = (id.into(), output.into());
                 sink(&Event::ToolResult { parent, id, output, is_error: *is_error });
+            }
+            Self::Interrupted => {
+                let result = RunResult {
+                    subtype: "interrupted".to_owned(),
+                    is_error: true,
+                    errors: vec!["the turn was interrupted".to_owned()],
+                    ..RunResult::default()
+                };
+                sink(&Event::Result(Box::new(result)));
             }
             _ => {}
         }

@@ -323,8 +323,8 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         self.show(MurmurEvent::ToolResult { id, output, is_error });
     }
 
-    /// Adds an event about a call, as if the agent had reported it.
-    fn show(&mut self, own: MurmurEvent) {
+    /// Adds an event as if the agent had reported it.
+    pub(super) fn show(&mut self, own: MurmurEvent) {
         let at = self.begun.elapsed();
         let mut acted = None;
         let Self { activity, watchdogs, audit, sink, .. } = self;

@@ -64,11 +64,16 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         }
     }
 
-    /// Interrupts the current turn. Returns the state, which the agent's next result changes.
+    /// Interrupts the current turn. Returns the state, which the agent's next result changes. A message that was not
+    /// sent yet gets its result here.
     pub(super) fn interrupt(&mut self) -> Result<State, Failure> {
         self.machine.check_interrupt().map_err(|error| error.failure())?;
-        let bytes = self.dialog.interrupt();
-        self.send_bytes(bytes);
+        if self.dialog.withdraw() {
+            self.show(MurmurEvent::Interrupted);
+        } else {
+            let bytes = self.dialog.interrupt();
+            self.send_bytes(bytes);
+        }
         self.interrupt_client_calls();
         Ok(self.machine.state().clone())
     }

@@ -247,6 +247,31 @@ fn an_interrupt_cancels_the_turn_and_what_it_asks() {
 }
 
 #[test]
+fn an_interrupt_before_the_conversation_exists_drops_the_message() {
+    let steps = [
+        initialized(&json!({})),
+        response("murmur-session", "result", &in_mode("plan")),
+        response("murmur-mode:build", "result", &json!({})),
+    ];
+    for stage in 0..3 {
+        let mut dialog = dialog("opencode", None, None);
+        dialog.open();
+        dialog.send("go");
+        for line in &steps[..stage] {
+            read(&mut dialog, line);
+        }
+        assert!(dialog.withdraw() && !dialog.withdraw(), "{stage}");
+        let next: Vec<u8> = steps[stage..].iter().flat_map(|line| read(&mut dialog, line)).collect();
+        assert!(dialog.has_begun() && !words(&next).contains(&"session/prompt".to_owned()));
+        assert_eq!(words(&dialog.send("more")), ["session/prompt"]);
+        // A message that waits for the turn stays.
+        dialog.send("later");
+        assert!(!dialog.withdraw());
+        assert_eq!(words(&dialog.interrupt()), ["session/cancel"]);
+    }
+}
+
+#[test]
 fn earlier_updates_of_a_call_complete_the_request() {
     let mut dialog = busy("opencode");
     let call = |fields: Value| {

@@ -1,6 +1,6 @@
 //! What murmur writes for what the app-server wrote.
 
-use super::{HOOKS, INITIALIZED, MCP_STARTED, TURN_STARTED, thread, turn_completed};
+use super::{HOOKS, INITIALIZED, MCP_STARTED, TURN_ACCEPTED, TURN_STARTED, thread, turn_completed};
 use crate::client_call::{ClientCall, ClientStep};
 use crate::codex::CodexDialog;
 use crate::dialog::{CallDecision, Conversation, Dialog, Overruled};
@@ -29,6 +29,7 @@ fn at_work(sandbox: &str) -> CodexDialog {
     read(&mut dialog, HOOKS);
     read(&mut dialog, &thread("untrusted", sandbox));
     dialog.send("Go.");
+    read(&mut dialog, TURN_ACCEPTED);
     read(&mut dialog, TURN_STARTED);
     dialog
 }
@@ -281,6 +282,60 @@ fn an_interrupted_turn_leaves_nothing_running() {
     assert_eq!(next[0]["method"], "thread/backgroundTerminals/clean");
     assert_eq!(dialog.interrupt(), b"");
     assert!(read(&mut dialog, &turn_completed("completed", "null", "")).is_empty());
+}
+
+#[test]
+fn an_interrupt_before_the_thread_exists_drops_the_message() {
+    for stage in 0..3 {
+        let mut dialog = dialog(None);
+        dialog.open();
+        dialog.send("Go.");
+        for line in [INITIALIZED, HOOKS].iter().take(stage) {
+            read(&mut dialog, line);
+        }
+        assert!(dialog.withdraw() && !dialog.withdraw() && !dialog.has_begun(), "{stage}");
+        for line in [INITIALIZED, HOOKS].iter().skip(stage) {
+            read(&mut dialog, line);
+        }
+        assert_eq!(dialog.send("More."), b"");
+        let turns = read(&mut dialog, &thread("untrusted", "dangerFullAccess"));
+        assert_eq!(turns[0]["params"]["input"][0]["text"], "More.", "{turns:?}");
+        assert_eq!(turns[1]["method"], "account/rateLimits/read");
+        assert!(dialog.has_begun() && !dialog.withdraw());
+    }
+}
+
+#[test]
+fn an_interrupt_before_the_turn_has_started_is_sent_when_it_has() {
+    for is_accepted in [false, true] {
+        let mut dialog = at_work("dangerFullAccess");
+        read(&mut dialog, &turn_completed("completed", "null", ""));
+        dialog.send("More.");
+        if is_accepted {
+            read(&mut dialog, TURN_ACCEPTED);
+        }
+        assert!(!dialog.withdraw() && dialog.interrupt().is_empty());
+        if !is_accepted {
+            assert!(read(&mut dialog, TURN_ACCEPTED).is_empty());
+        }
+        assert!(read(&mut dialog, &TURN_STARTED.replace("t1", "t2")).is_empty());
+        assert_eq!(read(&mut dialog, TURN_STARTED)[0]["method"], "turn/interrupt");
+        read(&mut dialog, &turn_completed("interrupted", "null", ""));
+        dialog.send("And more.");
+        read(&mut dialog, TURN_ACCEPTED);
+        assert!(read(&mut dialog, TURN_STARTED).is_empty());
+    }
+}
+
+#[test]
+fn an_interrupt_of_a_turn_that_is_refused_is_forgotten() {
+    let mut dialog = at_work("dangerFullAccess");
+    read(&mut dialog, &turn_completed("completed", "null", ""));
+    dialog.send("More.");
+    dialog.interrupt();
+    assert!(read(&mut dialog, r#"{"id":"turn","error":{"code":-32600,"message":"no"}}"#).is_empty());
+    dialog.send("Again.");
+    assert!(read(&mut dialog, TURN_STARTED).is_empty());
 }
 
 #[test]
