@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How many names are counted. What comes later counts as [`OTHERS`].
 const NAMES: usize = 64;
@@ -16,9 +16,11 @@ const OTHERS: &str = "others";
 /// The length of a name, in bytes; what is longer is cut.
 const LENGTH: usize = 80;
 
-/// How often each unknown type and field was seen, by name.
+/// How often each unknown type and field was seen, by name; and the ids of counted items that haven't ended, at most
+/// [`NAMES`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unknown(BTreeMap<String, u64>);
+#[serde(transparent)]
+pub struct Unknown(BTreeMap<String, u64>, #[serde(skip)] BTreeSet<String>);
 
 /// The fields that an object is known to have.
 #[derive(Debug)]
@@ -39,6 +41,20 @@ impl Unknown {
         let name: String = parts.iter().copied().flatten().take(LENGTH).map(plain).collect();
         let is_full = self.0.len() >= NAMES && !self.0.contains_key(&name);
         *self.0.entry(if is_full { OTHERS.to_owned() } else { name }).or_default() += 1;
+    }
+
+    /// Notes that the item `id` has begun and was counted.
+    #[cold]
+    pub(crate) fn open(&mut self, id: &str) {
+        if self.1.len() < NAMES {
+            self.1.insert(id.to_owned());
+        }
+    }
+
+    /// Notes that the item `id` has ended. Returns whether its beginning was counted.
+    #[cold]
+    pub(crate) fn close(&mut self, id: &str) -> bool {
+        self.1.remove(id)
     }
 
     /// Counts the fields of `object`, which is at `path`, that are not `known` and don't begin with `_`, as extensions

@@ -55,15 +55,6 @@ impl Money {
     }
 }
 
-/// Backends that are known to report no cost, as the journal names them.
-const WITHOUT_COST: [&str; 3] = ["codex", "acp:gemini", "acp:codex-acp"];
-
-/// Whether the backend `name` reports what a run costs, or may do so.
-#[must_use]
-pub fn reports_cost(name: &str) -> bool {
-    !WITHOUT_COST.contains(&name)
-}
-
 /// Token counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]

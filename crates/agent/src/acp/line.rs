@@ -50,7 +50,8 @@ const OTHERS: [&str; 12] = [
 ];
 
 /// Passes the events of `line` to `sink`; only [`Event::Garbled`] if it is not a JSON object. Counts what is unknown:
-/// methods and updates, and fields of those that murmur reads. Methods that begin with `_` are a program's own.
+/// methods and updates, fields of those that murmur reads, and responses to nothing. Methods that begin with `_` are a
+/// program's own.
 pub(crate) fn parse(line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown: &mut Unknown) {
     match Message::read(line) {
         None => sink(Event::Garbled),
@@ -83,7 +84,7 @@ pub(crate) fn parse(line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown: &mut
                 unknown.add(&[method.as_bytes()]);
             }
         }
-        Some(Message::Other) => {}
+        Some(Message::Other) => unknown.add(&[b"no-method"]),
     }
 }
 

@@ -56,8 +56,16 @@ struct Item<'a> {
 }
 
 /// `item/started`: a call, if it is one.
-pub(super) fn started(line: &CodexMessage<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<()> {
+pub(super) fn started(
+    line: &CodexMessage<'_>,
+    sink: &mut impl FnMut(Event<'_>),
+    unknown: &mut Unknown,
+) -> Option<()> {
     let Params { item } = line.params()?;
+    if !known::ITEMS.contains(&&*item.kind) {
+        unknown.add(&[b"item/started/", item.kind.as_bytes()]);
+        unknown.open(&item.id);
+    }
     if let Some((name, input)) = item.call() {
         let (message, id) = (Cow::Borrowed(item.id.as_str()), Cow::Borrowed(item.id.as_str()));
         sink(Event::ToolUse { message, parent: "".into(), id, name: name.into(), input: Json(&input) });
@@ -65,14 +73,14 @@ pub(super) fn started(line: &CodexMessage<'_>, sink: &mut impl FnMut(Event<'_>))
     Some(())
 }
 
-/// `item/completed`: a message, or the result of a call.
+/// `item/completed`: a message, or the result of a call. An unknown item whose start was counted counts only once.
 pub(super) fn completed(
     line: &CodexMessage<'_>,
     sink: &mut impl FnMut(Event<'_>),
     unknown: &mut Unknown,
 ) -> Option<()> {
     let Params { item } = line.params()?;
-    if !known::ITEMS.contains(&&*item.kind) {
+    if !known::ITEMS.contains(&&*item.kind) && !unknown.close(&item.id) {
         unknown.add(&[b"item/completed/", item.kind.as_bytes()]);
     }
     if item.kind == "agentMessage" {

@@ -69,7 +69,7 @@ fn notification(
     unknown: &mut Unknown,
 ) {
     let read = match method {
-        "item/started" => item::started(line, sink),
+        "item/started" => item::started(line, sink, unknown),
         "item/completed" => item::completed(line, sink, unknown),
         "turn/completed" => report::turn(line, sink),
         "error" => report::error(line, sink),

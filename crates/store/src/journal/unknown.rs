@@ -10,12 +10,17 @@ use murmur_agent::unknown::Unknown;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
-use sys::lock;
+use std::time::{Duration, Instant};
+use sys::lock::{self, Lock};
 use sys::paths::DataDir;
+use sys::pause::pause;
 use sys::versioned::{self, ReadError};
 
 /// How many days before today are kept.
 const DAYS: i64 = 7;
+
+/// How long to wait for the lock. Who holds it only rewrites the small file.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How many rows are kept. What else is new then is dropped.
 const ROWS: usize = 1000;
@@ -55,8 +60,10 @@ impl UnknownOutput {
     }
 }
 
-/// Adds the counts of a run that ended `now`. If another process is adding some at this moment, these are skipped: the
-/// next run has them too.
+/// Adds the counts of a run that ended `now`. Waits for a process that adds others at this moment.
+///
+/// # Errors
+/// If the file is not writable, or another process keeps it locked: then these counts are lost.
 pub fn record(
     dir: &DataDir,
     backend: &str,
@@ -67,7 +74,7 @@ pub fn record(
     if unknown.is_empty() {
         return Ok(());
     }
-    let Some(_lock) = lock::try_lock(&dir.unknown_lock())? else { return Ok(()) };
+    let _lock = lock_within(dir, PATIENCE)?;
     let today = day(now);
     let mut rows = read(dir, now)?;
     for (name, count) in unknown.iter() {
@@ -81,6 +88,19 @@ pub fn record(
         }
     }
     versioned::write(&dir.unknown(), &Contents { seen: rows })
+}
+
+fn lock_within(dir: &DataDir, patience: Duration) -> io::Result<Lock> {
+    let begun = Instant::now();
+    loop {
+        if let Some(lock) = lock::try_lock(&dir.unknown_lock())? {
+            return Ok(lock);
+        }
+        if begun.elapsed() >= patience {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "another process keeps it locked"));
+        }
+        pause(Duration::from_millis(10));
+    }
 }
 
 /// How often each was seen in the week before `now`.
@@ -175,17 +195,30 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_file_is_replaced_and_a_taken_lock_is_not_waited_for() {
+    fn an_invalid_file_is_replaced() {
         let root = tempfile::tempdir().unwrap();
         let dir = data_dir(root.path());
         let now = Timestamp::UNIX_EPOCH;
         std::fs::write(dir.unknown(), "{").unwrap();
         assert!(last_week(&dir, now).unwrap().is_empty());
+        record(&dir, "claude", "1", &seen("{\"type\":\"new\"}\n"), now).unwrap();
+        assert_eq!(last_week(&dir, now).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_taken_lock_is_waited_for_but_not_forever() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = data_dir(root.path());
+        let now = Timestamp::UNIX_EPOCH;
         let taken = lock::lock(&dir.unknown_lock()).unwrap();
-        record(&dir, "claude", "1", &seen("{\"type\":\"new\"}\n"), now).unwrap();
-        assert!(last_week(&dir, now).unwrap().is_empty());
-        drop(taken);
-        record(&dir, "claude", "1", &seen("{\"type\":\"new\"}\n"), now).unwrap();
+        assert_eq!(lock_within(&dir, Duration::ZERO).unwrap_err().kind(), io::ErrorKind::TimedOut);
+        std::thread::scope(|scope| {
+            let waiting =
+                scope.spawn(|| record(&dir, "claude", "1", &seen("{\"type\":\"new\"}\n"), now).unwrap());
+            assert!(last_week(&dir, now).unwrap().is_empty());
+            drop(taken);
+            waiting.join().unwrap();
+        });
         assert_eq!(last_week(&dir, now).unwrap().len(), 1);
     }
 }

@@ -15,9 +15,11 @@ fn unknown_methods_and_updates_are_counted() {
         json!({ "method": "_program/own", "params": {} }),
         json!({ "method": "session/update", "params": { "update": { "sessionUpdate": "plan" } } }),
         json!({ "method": "session/update", "params": { "update": { "sessionUpdate": "dance", "x": 1 } } }),
+        json!({ "type": "session" }),
+        json!({ "id": 5, "result": {} }),
     ];
     let seen = unknown(&lines.map(|line| line.to_string()));
-    assert_eq!(seen, ["session/new_thing", "session/update/dance"]);
+    assert_eq!(seen, ["no-method", "session/new_thing", "session/update/dance"]);
 }
 
 #[test]
@@ -51,6 +53,7 @@ fn unknown_fields_of_what_is_read_are_counted() {
     ];
     insta::assert_snapshot!(unknown(&lines).join("\n"), @"
     initialize.agentInfo.birthday
+    no-method
     session/new.mood
     session/prompt.usage.dreamTokens
     session/request_permission.toolCall.aim

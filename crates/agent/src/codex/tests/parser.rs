@@ -290,13 +290,24 @@ fn unknown_methods_and_items_are_counted() {
         r#"{"method":"item/fileChange/requestApproval","id":4,"params":{}}"#,
         r#"{"id":9,"result":{}}"#,
         &item("completed", r#"{"type":"newCall","id":"x"}"#),
+        &item("started", r#"{"type":"newCall","id":"y"}"#),
+        &item("completed", r#"{"type":"newCall","id":"y"}"#),
+        &item("started", r#"{"type":"newCall","id":"y"}"#),
+        &item("started", r#"{"type":"reasoning","id":"x"}"#),
         &item("completed", r#"{"type":"reasoning","id":"x"}"#),
         "{}",
     ] {
         parse(line.as_bytes(), &mut |_| {}, &mut unknown);
     }
-    let names: Vec<&str> = unknown.iter().map(|(name, _)| name).collect();
-    assert_eq!(names, ["item/completed/newCall", "item/new/requestApproval", "no-method", "thread/new"]);
+    let seen: Vec<(&str, u64)> = unknown.iter().collect();
+    let expected = [
+        ("item/completed/newCall", 1),
+        ("item/new/requestApproval", 1),
+        ("item/started/newCall", 2),
+        ("no-method", 1),
+        ("thread/new", 1),
+    ];
+    assert_eq!(seen, expected);
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! Programs that speak the Agent Client Protocol: what they can do. murmur sees the calls that they ask about.
 
 use super::{Capability, Command, Description};
-use crate::usage::reports_cost;
 
 pub(super) const DESCRIPTION: Description =
     Description { name: "acp", capabilities: &[Capability::Interrupt, Capability::Resume] };
+
+/// Programs that are known to report no cost.
+const WITHOUT_COST: [&str; 2] = ["gemini", "codex-acp"];
 
 /// Programs that are known to report only some of their tokens.
 const WITHOUT_TOKENS: [&str; 2] = ["opencode", "goose"];
@@ -23,7 +25,7 @@ pub(super) fn has(name: &str, capability: Capability) -> bool {
     match capability {
         Capability::Asks => ASKING.contains(&name),
         Capability::Trust => TRUSTED.contains(&name),
-        Capability::Cost => reports_cost(&format!("{}:{name}", DESCRIPTION.name)),
+        Capability::Cost => !WITHOUT_COST.contains(&name),
         Capability::Tokens => !WITHOUT_TOKENS.contains(&name),
         Capability::Errors => !WITHOUT_ERRORS.contains(&name),
         _ => DESCRIPTION.capabilities.contains(&capability),
