@@ -177,7 +177,7 @@ fn killed(root: &Path, group: &str, bytes: usize, now: Timestamp) -> derun::id::
         id: None,
         command: vec!["claude".to_owned()],
         working_directory: "/work".to_owned(),
-        retention: std::time::Duration::from_secs(90 * 86_400),
+        retention: std::time::Duration::from_secs(86_400),
         transport: TransportMode::Pipe,
         tty_attached: false,
         max_bytes: None,
