@@ -68,7 +68,7 @@ pub(super) fn resume(args: &ResumeArgs, env: &UserEnv) -> anyhow::Result<ExitCod
             pauses.clear();
             was_paused
         })?;
-        let failed = forget_failures(&dir, None)?.values().any(|failures| *failures > 0);
+        let failed = reset_failures(&dir, None)?.values().any(|failures| *failures > 0);
         let resumed = was_paused || failed;
         writeln!(out, "{}", if resumed { "resumed all heartbeats" } else { "nothing is paused" })?;
         return Ok(ExitCode::SUCCESS);
@@ -79,7 +79,7 @@ pub(super) fn resume(args: &ResumeArgs, env: &UserEnv) -> anyhow::Result<ExitCod
             ids.iter().map(|id| pauses.remove(Some(id.as_str())).is_some_and(|was| was.is_active(now)));
         (resumed.collect(), pauses.active(now).any(|pause| pause.heartbeat.is_none()))
     })?;
-    let failed = forget_failures(&dir, Some(&ids))?;
+    let failed = reset_failures(&dir, Some(&ids))?;
     for (id, was_paused) in ids.iter().zip(resumed) {
         let (what, _) = shown(Some(id));
         if let Some(failures) = failed.get(id.as_str()) {
@@ -99,9 +99,9 @@ pub(super) fn resume(args: &ResumeArgs, env: &UserEnv) -> anyhow::Result<ExitCod
     Ok(ExitCode::SUCCESS)
 }
 
-/// Forgets the failures of these heartbeats, or of all, so that they run as scheduled.
-fn forget_failures(dir: &DataDir, ids: Option<&[HeartbeatId]>) -> Result<BTreeMap<String, u32>, Failure> {
-    failures::forget(dir, ids).map_err(|error| unwritable(&dir.failures(), &error))
+/// Resets the failures of these heartbeats, or of all, so that they run as scheduled.
+fn reset_failures(dir: &DataDir, ids: Option<&[HeartbeatId]>) -> Result<BTreeMap<String, u32>, Failure> {
+    failures::reset(dir, ids, clock::now()).map_err(|error| unwritable(&dir.failures(), &error))
 }
 
 /// What is paused, and how it is named on the command line.

@@ -171,6 +171,8 @@ pub(super) async fn from_files(
     let denied: Vec<String> = denied.iter().map(Hinted::line).collect();
     let mut problems = denied.clone();
     let mut known = LastRuns::new();
+    let streaks = failures::read(dir).map(|streaks| state.set_streaks(streaks, now));
+    let no_streaks = streaks.err().map(|error| error.line());
     let settings = Settings::read(&env.settings_dir()?.settings());
     problems.extend(WrongTables::of(&settings).iter().map(Failure::line));
     let settings = settings.ok();
@@ -186,9 +188,13 @@ pub(super) async fn from_files(
             state.merge_last_runs(saved.runs, now);
             // Without that file, this would read the whole journal.
             if saved.as_of.is_some() {
-                let since = last_runs::since(dir, saved.as_of, &state).unwrap_or_default();
-                known.extend(since.clone());
-                state.merge_last_runs(since, now);
+                let missed = last_runs::since(dir, saved.as_of, None, &state).unwrap_or_default();
+                known.extend(missed.last.clone());
+                state.merge_last_runs(missed.last, now);
+                for line in &missed.uncounted {
+                    // The daemon reports it.
+                    let _change = state.beat_ended(line, now);
+                }
             }
         }
         Err(error) => problems.push(error.line()),
@@ -212,8 +218,7 @@ pub(super) async fn from_files(
         }
         Err(error) => problems.push(format!("cannot read {} for budgets: {error}", dir.journal().display())),
     }
-    let streaks = failures::read(dir).map(|streaks| state.set_streaks(streaks, now));
-    problems.extend(streaks.err().map(|error| error.line()));
+    problems.extend(no_streaks);
     let broker = Broker::load(dir, env.home(), |_| false);
     state.set_deferred(broker.beats());
     let mut heartbeats = status::heartbeats(&state, settings.as_ref(), &spent, wanted, now);

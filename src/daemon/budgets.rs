@@ -36,6 +36,8 @@ pub struct Budgets {
     tail: Option<Tail>,
     /// Parts of the journal that were not counted because they are not readable.
     unread: Vec<PartError>,
+    /// Why the journal was not readable. What was counted before still holds, and may lack lines.
+    problem: Option<String>,
 }
 
 /// The bytes to read before anything else gets a turn.
@@ -51,7 +53,7 @@ impl Budgets {
     ) -> io::Result<bool> {
         let ledger = Ledger::new(heartbeats, now);
         let is_known = ledger.has_budgets_of(&self.ledger) && self.tail.is_some() != ledger.is_empty();
-        if is_known && self.unread.is_empty() {
+        if is_known && self.unread.is_empty() && self.problem.is_none() {
             return Ok(false);
         }
         self.start(journal, ledger).map(|()| true)
@@ -68,22 +70,40 @@ impl Budgets {
     }
 
     fn start(&mut self, journal: &Path, ledger: Ledger) -> io::Result<()> {
-        *self = Self::default();
         if ledger.is_empty() {
+            *self = Self::default();
             return Ok(());
         }
         let tail = Tail::from_end(journal.to_path_buf())?;
-        (self.ledger, self.unread) = count(journal, ledger, Some(tail.position()))?;
-        self.tail = Some(tail);
+        let (ledger, unread) = count(journal, ledger, Some(tail.position()))?;
+        *self = Self { ledger, tail: Some(tail), unread, problem: None };
         Ok(())
     }
 
-    /// Reads what was appended to the journal; returns what that used up.
-    pub fn read(&mut self) -> io::Result<Vec<NewlyUsedUp>> {
-        let Some(tail) = &mut self.tail else { return Ok(Vec::new()) };
+    /// Whether to [count again](Self::count_again): the journal was not readable, or the clock was set back.
+    #[must_use]
+    pub fn is_outdated(&self, now: Timestamp) -> bool {
+        self.problem.is_some() || self.ledger.is_ahead(now)
+    }
+
+    /// Remembers why the journal is not readable. Returns whether that is new.
+    pub fn fail(&mut self, problem: String) -> bool {
+        let known = self.problem.replace(problem);
+        known != self.problem
+    }
+
+    /// Why the journal is not readable, if so.
+    #[must_use]
+    pub fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
+    }
+
+    /// Reads what was appended to the journal; returns what that used up, even if a line is not readable.
+    pub fn read(&mut self) -> (Vec<NewlyUsedUp>, io::Result<()>) {
         let mut found = Vec::new();
+        let Some(tail) = &mut self.tail else { return (found, Ok(())) };
         loop {
-            let more = tail.read(AT_ONCE, |line| {
+            let read = tail.read(AT_ONCE, |line| {
                 let bytes = line.bytes()?;
                 let Some(line) = BeatUsage::parse(&bytes) else { return Ok(()) };
                 // One report for each beat is enough.
@@ -94,9 +114,11 @@ impl Budgets {
                     used_up,
                 }));
                 Ok(())
-            })?;
-            if !more {
-                return Ok(found);
+            });
+            match read {
+                Ok(true) => {}
+                Ok(false) => return (found, Ok(())),
+                Err(error) => return (found, Err(error)),
             }
         }
     }
@@ -186,4 +208,54 @@ fn count(journal: &Path, ledger: Ledger, end: Option<Position>) -> io::Result<(L
     let mut unread = unread.into_inner().unwrap_or_else(PoisonError::into_inner);
     unread.sort_by(|one, next| one.path.cmp(&next.path));
     Ok((ledger, unread))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use murmur_core::config::heartbeat::Cache;
+    use serde_json::json;
+
+    /// The heartbeat of a workspace in `folder`, with this budget a day.
+    fn heartbeats(folder: &Path, budget: u32, now: Timestamp) -> Vec<Heartbeat> {
+        let (config, site) = (folder.join("config.json"), folder.join("site"));
+        std::fs::create_dir_all(&site).unwrap();
+        std::fs::write(site.join("HEARTBEAT.md"), "Look.").unwrap();
+        let entry = json!({ "path": site, "interval": "1h", "budget": { "day": budget } });
+        std::fs::write(&config, json!({ "workspaces": [entry] }).to_string()).unwrap();
+        Cache::new(jiff::tz::TimeZone::UTC).load(&config, now).unwrap().heartbeats
+    }
+
+    #[test]
+    fn an_unreadable_journal_changes_nothing_until_it_is_counted_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let (journal, aside) = (folder.path().join("heartbeats.jsonl"), folder.path().join("aside"));
+        let now: Timestamp = "2026-02-03T12:00:00Z".parse().unwrap();
+        let site = folder.path().join("site");
+        let line = |cost: u32| {
+            let line = json!({ "ts": now.to_string(), "workspace": site, "outcome": "ok", "durationMs": 0, "costUsd": cost });
+            format!("{line}\n")
+        };
+        std::fs::write(&journal, line(5)).unwrap();
+        let [small, large] = [4, 9].map(|budget| heartbeats(folder.path(), budget, now));
+        let mut budgets = Budgets::default();
+        let is_held = |budgets: &Budgets| !held(budgets.ledger(), small.iter(), now).is_empty();
+        assert!(budgets.load(&journal, small.iter(), now).unwrap());
+        assert!(!budgets.load(&journal, small.iter(), now).unwrap(), "only once");
+        assert!(is_held(&budgets) && !budgets.is_outdated(now));
+
+        std::fs::rename(&journal, &aside).unwrap();
+        std::fs::create_dir(&journal).unwrap();
+        let (found, read) = budgets.read();
+        assert!(found.is_empty() && budgets.fail(read.unwrap_err().to_string()));
+        let failed = budgets.load(&journal, large.iter(), now).unwrap_err();
+        assert!(!budgets.fail(failed.to_string()), "it is known");
+        assert!(is_held(&budgets) && budgets.is_outdated(now));
+
+        std::fs::remove_dir(&journal).unwrap();
+        std::fs::write(&journal, line(5) + &line(5)).unwrap();
+        budgets.count_again(&journal, large.iter(), now).unwrap();
+        assert!(budgets.problem().is_none() && !budgets.is_outdated(now));
+        assert_eq!(budgets.unreported(&journal, large.iter(), now).unwrap().len(), 1);
+    }
 }

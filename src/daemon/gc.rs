@@ -172,7 +172,7 @@ impl Collector<'_> {
 
     /// Removes parts of rotated files that are too old, except the newest of each file.
     fn archives(&mut self) {
-        for live in [self.dir.journal(), self.dir.decisions(), self.dir.log()] {
+        for live in self.dir.rotated() {
             match rotate::parts(&live) {
                 Ok(parts) => {
                     for part in parts.iter().rev().skip(1) {

@@ -2,13 +2,16 @@
 //!
 //! config.json has the same, but an editor that saves an old copy sets it back. Later runs are in the journal.
 
-use super::heartbeats::{Heartbeats, LastRuns};
+use super::heartbeats::{Heartbeats, LastRuns, ScheduledHeartbeat};
+use super::state::JournalLine;
 use super::state_files;
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::heartbeat::HeartbeatId;
+use murmur_core::failures::BeatEnd;
 use murmur_store::journal::read::{Backward, Entries, FoundEntry, raw_workspace};
+use murmur_store::journal::tail::Position;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::path::Path;
 use sys::clock::rfc3339;
@@ -83,28 +86,57 @@ pub fn problem(dir: &DataDir) -> Option<Failure> {
     state_files::problem::<Unversioned>(&dir.last_runs(), then, "remove it; the daemon writes it again")
 }
 
-/// The last runs in the journal since `as_of`, or in all of it.
-pub fn since(dir: &DataDir, as_of: Option<Timestamp>, state: &Heartbeats) -> io::Result<LastRuns> {
+/// Runs in the journal that no daemon has seen.
+#[derive(Debug, Default)]
+pub struct MissedRuns {
+    /// The last runs.
+    pub last: LastRuns,
+    /// The ends of beats that do not count as successes or failures yet, oldest first.
+    pub uncounted: Vec<JournalLine>,
+}
+
+/// The runs in the journal since `as_of`, or the last ones in all of it; only those before `until`, if any.
+pub fn since(
+    dir: &DataDir,
+    as_of: Option<Timestamp>,
+    until: Option<Position>,
+    state: &Heartbeats,
+) -> io::Result<MissedRuns> {
     let since = as_of.map(|as_of| as_of.checked_sub(MARGIN).unwrap_or(Timestamp::MIN));
-    let mut wanted: HashSet<HeartbeatId> =
-        state.entries().iter().map(|entry| entry.heartbeat.id.clone()).collect();
+    let mut wanted: HashMap<&HeartbeatId, &ScheduledHeartbeat> =
+        state.entries().iter().map(|entry| (&entry.heartbeat.id, entry)).collect();
     // Skips parsing lines of other workspaces: there may be a million.
     let workspaces = state.entries().iter().filter_map(|entry| entry.heartbeat.workspace.to_str());
     let workspaces: HashSet<Vec<u8>> = workspaces.filter_map(|path| serde_json::to_vec(path).ok()).collect();
     let wants = |line: &[u8]| raw_workspace(line).is_some_and(|workspace| workspaces.contains(workspace));
-    let mut entries = Entries::new(Backward::open(&dir.journal())?, since);
-    let mut runs = LastRuns::new();
+    let mut lines = Backward::open(&dir.journal())?;
+    if let Some(until) = until {
+        lines = lines.until(until)?;
+    }
+    let mut entries = Entries::new(lines, since);
+    let mut missed = MissedRuns::default();
     while !wanted.is_empty()
         && let Some(FoundEntry { entry, .. }) = entries.next_entry(wants)?
     {
         let Some(began) = entry.started().filter(|_| entry.kind.is_beat()) else { continue };
         let id = HeartbeatId::new(Path::new(&entry.workspace), entry.heartbeat.as_deref());
-        // A heartbeat's beats end in the order they start, so the first found is the last.
-        if wanted.remove(&id) {
-            runs.insert(id, began);
+        let Some(heartbeat) = wanted.get(&id) else { continue };
+        let is_missed = since.zip(entry.ended()).is_none_or(|(since, ended)| ended >= since);
+        let is_uncounted = is_missed && !heartbeat.has_counted(began);
+        let line = JournalLine::of(&entry);
+        // Nothing older matters before a success. Nobody knows when what is not saved was counted or reset.
+        if !is_uncounted || line.end == BeatEnd::Success || since.is_none() {
+            wanted.remove(&id);
         }
+        // Only a daemon replaces beats, and counts them.
+        if is_uncounted && line.end != BeatEnd::Replaced {
+            missed.uncounted.push(line);
+        }
+        // A heartbeat's beats end in the order they start, so the first found is the last.
+        missed.last.entry(id).or_insert(began);
     }
-    Ok(runs)
+    missed.uncounted.reverse();
+    Ok(missed)
 }
 
 /// Writes the last runs of `state`. On an error the file is unchanged.

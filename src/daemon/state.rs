@@ -13,6 +13,7 @@
 
 mod beats;
 mod event;
+mod journal_line;
 mod observe;
 mod stop;
 #[cfg(test)]
@@ -25,7 +26,8 @@ use murmur_core::id::BeatId;
 use murmur_core::permit::request::RequestId;
 use std::collections::HashMap;
 
-pub use event::{Configuration, Effect, Event, JournalLine, Orphan, Recorded, StartRequest};
+pub use event::{Configuration, Effect, Event, Orphan, Recorded, StartRequest};
+pub use journal_line::JournalLine;
 
 /// The state on which the daemon's decisions depend.
 #[derive(Debug)]
@@ -147,7 +149,7 @@ impl State {
                 Vec::new()
             }
             Event::SavedRuns { runs, as_of } => self.saved_runs(runs, as_of, now),
-            Event::MissedRuns(runs) => self.missed_runs(runs, now),
+            Event::MissedRuns(missed) => self.missed_runs(missed, now),
             Event::Orphaned(orphans) => self.orphaned(orphans, now),
             Event::BeatsChanged => self.beats_changed(),
             Event::BeatsUnwatched => self.beats_unwatched(),
@@ -215,9 +217,10 @@ impl State {
             Effect::SurveyHosts,
             // A killed host may have left only its socket, which a survey does not see.
             Effect::CleanHosts,
+            // Missed ends of beats count on top of them.
+            Effect::ReadFailures,
             Effect::ReadSavedRuns,
             Effect::ReadLimits,
-            Effect::ReadFailures,
             Effect::ReadBudgets,
             Effect::ScanAgents,
         ];

@@ -140,8 +140,7 @@ fn room(environment: &Environment) -> Finding {
 /// Checks the journal, and that all parts of rotated files are readable.
 fn journal(environment: &Environment) -> Vec<Finding> {
     let dir = &environment.dir;
-    let rotated = [dir.journal(), dir.decisions(), dir.log()];
-    let parts = rotated.iter().flat_map(|live| rotate::parts(live).unwrap_or_default());
+    let parts = dir.rotated().into_iter().flat_map(|live| rotate::parts(&live).unwrap_or_default());
     let damaged = parts.filter_map(|part| part.open().err());
     let mut findings: Vec<Finding> =
         damaged.map(|error| Check::JOURNAL.failed(&error).into_warning()).collect();

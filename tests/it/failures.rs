@@ -115,6 +115,48 @@ fn a_heartbeat_that_keeps_failing_runs_less_often_until_a_success_or_a_resume() 
 }
 
 #[test]
+fn beats_that_end_without_a_daemon_count_once() {
+    let env = Env::new();
+    let site = configured(&env, json!({ "interval": "1h", "breaker": 2 }));
+    plays(&site, "api-400");
+    let daemon = env.daemon();
+    failed(&env, 1);
+    daemon.stop();
+    let held = |env: &Env| {
+        let status = env.murmur(["status", "--json"]).json();
+        status["heartbeats"][0]["held"]["why"].clone()
+    };
+    assert_eq!(held(&env), Value::Null);
+    env.run(["beat", "site"]);
+    assert_eq!(held(&env), "2 failures in a row");
+    let daemon = env.daemon();
+    failed(&env, 2);
+    let lines = env.wait_for_journal(3);
+    assert_eq!(lines[2]["kind"], "failing", "{}", lines[2]);
+    daemon.stop();
+    // The next one neither counts nor reports it again.
+    let daemon = env.daemon();
+    assert_eq!(failed(&env, 2)["held"]["why"], "2 failures in a row");
+    daemon.stop();
+    assert_eq!(env.journal().len(), 3);
+    env.run(["resume", "site"]);
+    assert_eq!(held(&env), Value::Null);
+    let daemon = env.daemon();
+    failed(&env, 0);
+    for failures in [1, 2] {
+        env.ask("beat", &json!({ "workspace": site.0 }));
+        failed(&env, failures);
+    }
+    daemon.stop();
+    plays(&site, "ok");
+    env.run(["beat", "site"]);
+    assert_eq!(held(&env), Value::Null);
+    let daemon = env.daemon();
+    assert!(failed(&env, 0)["held"].is_null());
+    daemon.stop();
+}
+
+#[test]
 fn a_timeout_and_a_beat_that_costs_too_much_open_the_breaker_and_a_success_may_use_up_the_budget() {
     let env = Env::new();
     let site = configured(

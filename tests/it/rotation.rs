@@ -145,7 +145,11 @@ fn the_doctor_checks_the_parts_of_all_rotated_files() {
     let env = Env::new();
     env.run(["beat", env.workspace("site", "Do it.").path()]);
     fs::create_dir_all(env.data().join("archive")).unwrap();
-    for name in ["decisions-2026-02-03-000001.jsonl.zst", "murmur-2026-02-03-000001.log.zst"] {
+    for name in [
+        "decisions-2026-02-03-000001.jsonl.zst",
+        "murmur-2026-02-03-000001.log.zst",
+        "notifications-2026-02-03-000001.jsonl.zst",
+    ] {
         let part = env.data().join("archive").join(name);
         assert!(!env.run(["doctor"]).contains(name));
         fs::write(&part, "not zstd").unwrap();

@@ -35,7 +35,7 @@ pub struct Streak {
     /// How many of the last ones were retried.
     #[serde(default)]
     pub retries: u32,
-    /// When the last one started.
+    /// When the last one started, or they were reset.
     pub started_at: Timestamp,
     /// When to retry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,6 +46,14 @@ pub struct Streak {
     /// How many of its last beats in a row were ended for the next one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub replaced: u32,
+}
+
+impl Streak {
+    /// No failures since then.
+    #[must_use]
+    pub fn none(since: Timestamp) -> Self {
+        Self { failures: 0, retries: 0, started_at: since, retry_at: None, reported: false, replaced: 0 }
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -83,15 +91,7 @@ pub fn after(
             return before.map(|streak| Streak { retries: 0, retry_at: None, ..streak.clone() });
         }
         BeatEnd::Replaced => {
-            let none = || Streak {
-                failures: 0,
-                retries: 0,
-                started_at,
-                retry_at: None,
-                reported: false,
-                replaced: 0,
-            };
-            let streak = before.cloned().unwrap_or_else(none);
+            let streak = before.cloned().unwrap_or_else(|| Streak::none(started_at));
             let replaced = streak.replaced.saturating_add(1);
             return Some(Streak { retries: 0, retry_at: None, replaced, ..streak });
         }

@@ -1,7 +1,8 @@
 //! Removes expired sessions (spec 4, "Retention contract").
 //!
 //! A session expires its own `retention_seconds` after its end; without a readable `meta.json`, the sweep's default
-//! after its last change. A session that is being written is never removed.
+//! after its last change. A session that is being written is never removed, nor one of a group: see
+//! [`unpacked`](super::unpacked).
 
 #[cfg(unix)]
 use super::draft;
@@ -230,10 +231,13 @@ enum SweepDecision {
 }
 
 fn judge(store: &Store, name: &OsStr, default: Duration, now: Timestamp) -> SweepDecision {
-    match session(store, name).map(|session| session.status(now)) {
+    let found = session(store, name);
+    let is_in_group = found.as_ref().is_some_and(|session| session.meta().group.is_some());
+    match found.map(|session| session.status(now)) {
         Some(Ok(status)) if status.state.is_active() => {
             SweepDecision::Keep(CleanupReason::ActiveSession, None)
         }
+        Some(Ok(_)) if is_in_group => SweepDecision::Keep(CleanupReason::NotExpired, None),
         Some(Ok(status)) if status.state == State::Expired => SweepDecision::Remove(CleanupReason::Expired),
         Some(Ok(status)) => {
             let until = status.expires_at.map(Timestamp::as_second);

@@ -1,8 +1,9 @@
 //! failures.json: the failures in a row of heartbeats.
 //!
-//! The daemon writes it as beats end, and `murmur resume` removes entries, both under a lock. A file that is not
+//! The daemon writes it as beats end, and `murmur resume` resets it, both under a lock. A file that is not
 //! readable counts as empty: the heartbeats run as scheduled.
 
+use jiff::Timestamp;
 use murmur_core::config::heartbeat::HeartbeatId;
 use murmur_core::failures::Streak;
 use serde::{Deserialize, Serialize};
@@ -44,19 +45,26 @@ pub fn set(dir: &DataDir, id: &HeartbeatId, streak: Option<Streak>) -> io::Resul
     })
 }
 
-/// Removes the failures of these heartbeats, or of all. Returns how many each had.
-pub fn forget(dir: &DataDir, ids: Option<&[HeartbeatId]>) -> io::Result<BTreeMap<String, u32>> {
-    if !dir.failures().exists() {
+/// Resets the failures of these heartbeats, or of all, so that none from before `now` count any more. Returns how many
+/// each had.
+pub fn reset(
+    dir: &DataDir,
+    ids: Option<&[HeartbeatId]>,
+    now: Timestamp,
+) -> io::Result<BTreeMap<String, u32>> {
+    if ids.is_none() && !dir.failures().exists() {
         return Ok(BTreeMap::new());
     }
     let mut had = BTreeMap::new();
     change(dir, |streaks| {
-        let is_chosen = |id: &String| ids.is_none_or(|ids| ids.iter().any(|chosen| chosen.as_str() == id));
-        let (chosen, others): (Streaks, Streaks) =
-            std::mem::take(streaks).into_iter().partition(|(id, _)| is_chosen(id));
-        *streaks = others;
-        let failed = chosen.into_iter().filter(|(_, streak)| streak.failures > 0);
-        had = failed.map(|(id, streak)| (id, streak.failures)).collect();
+        let ids = match ids {
+            Some(ids) => ids.iter().map(|id| id.as_str().to_owned()).collect(),
+            None => streaks.keys().cloned().collect::<Vec<_>>(),
+        };
+        for id in ids {
+            let streak = streaks.insert(id.clone(), Streak::none(now));
+            had.extend(streak.filter(|streak| streak.failures > 0).map(|streak| (id, streak.failures)));
+        }
     })?;
     Ok(had)
 }
@@ -84,10 +92,11 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_kept_until_they_are_forgotten() {
+    fn failures_are_kept_until_they_are_reset() {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
-        assert_eq!(forget(&dir, None).unwrap(), BTreeMap::new());
+        let now = "2026-02-03T11:00:00Z".parse().unwrap();
+        assert_eq!(reset(&dir, None, now).unwrap(), BTreeMap::new());
         assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none());
         let [one, two, three] = ["/a", "/b", "/c"].map(HeartbeatId::parse);
         for (id, failures) in [(&one, 1), (&two, 2), (&one, 7), (&three, 3)] {
@@ -95,9 +104,11 @@ mod tests {
         }
         set(&dir, &three, None).unwrap();
         assert_eq!(read(&dir).unwrap().values().map(|streak| streak.failures).collect::<Vec<_>>(), [7, 2]);
-        assert_eq!(forget(&dir, Some(&[two, three])).unwrap(), BTreeMap::from([("/b".to_owned(), 2)]));
-        assert_eq!(forget(&dir, None).unwrap(), BTreeMap::from([("/a".to_owned(), 7)]));
-        assert!(read(&dir).unwrap().is_empty());
+        assert_eq!(reset(&dir, Some(&[two, three]), now).unwrap(), BTreeMap::from([("/b".to_owned(), 2)]));
+        assert_eq!(reset(&dir, None, now).unwrap(), BTreeMap::from([("/a".to_owned(), 7)]));
+        // Beats from before that do not count any more, even if the daemon missed them.
+        let none = ["/a", "/b", "/c"].map(|id| (id.to_owned(), Streak::none(now)));
+        assert_eq!(read(&dir).unwrap(), none.into());
     }
 
     #[test]

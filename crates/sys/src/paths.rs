@@ -298,6 +298,12 @@ impl DataDir {
         self.root.join("notifications.jsonl")
     }
 
+    /// The files whose older parts are in `archive/`.
+    #[must_use]
+    pub fn rotated(&self) -> [PathBuf; 4] {
+        [self.journal(), self.decisions(), self.log(), self.notifications()]
+    }
+
     /// What agents wrote lately that murmur doesn't know.
     #[must_use]
     pub fn unknown(&self) -> PathBuf {

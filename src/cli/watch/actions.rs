@@ -108,8 +108,8 @@ fn resume(id: &str, dir: &DataDir) -> anyhow::Result<String> {
         pauses.remove(Some(id));
         pauses.active(clock::now()).any(|pause| pause.heartbeat.is_none())
     })?;
-    let forgotten = failures::forget(dir, Some(&[HeartbeatId::parse(id)]));
-    forgotten.map_err(|error| unwritable(&dir.failures(), &error))?;
+    let reset = failures::reset(dir, Some(&[HeartbeatId::parse(id)]), clock::now());
+    reset.map_err(|error| unwritable(&dir.failures(), &error))?;
     if all {
         return Ok("all heartbeats are paused; to resume them, run: murmur resume --all".to_owned());
     }

@@ -12,9 +12,7 @@ use sys::paths::DataDir;
 pub(super) fn rotate(dir: &DataDir, limit: u64) -> Result<(), (std::path::PathBuf, io::Error)> {
     let log = dir.log();
     rotate_log(&log, limit).map_err(|error| (log.clone(), error))?;
-    [dir.journal(), dir.decisions(), log]
-        .into_iter()
-        .try_for_each(|path| rotate::compress(&path).map_err(|error| (path, error)))
+    dir.rotated().into_iter().try_for_each(|path| rotate::compress(&path).map_err(|error| (path, error)))
 }
 
 /// Rotates the log, which is a background daemon's stderr: it writes to the new file from then on. What programs with

@@ -177,7 +177,7 @@ fn killed(root: &Path, group: &str, bytes: usize, now: Timestamp) -> derun::id::
         id: None,
         command: vec!["claude".to_owned()],
         working_directory: "/work".to_owned(),
-        retention: std::time::Duration::from_secs(90 * 86_400),
+        retention: std::time::Duration::from_secs(86_400),
         transport: TransportMode::Pipe,
         tty_attached: false,
         max_bytes: None,
@@ -224,7 +224,7 @@ fn captures_of_killed_beats_count_and_expire_like_others() {
 #[test]
 fn old_parts_of_rotated_files_are_removed_except_the_newest_of_each() {
     let fixture = Fixture::new();
-    let live = [fixture.dir.journal(), fixture.dir.decisions(), fixture.dir.log()];
+    let live = fixture.dir.rotated();
     for path in &live {
         for _ in 0..3 {
             std::fs::write(path, "{}\n").unwrap();
@@ -237,10 +237,10 @@ fn old_parts_of_rotated_files_are_removed_except_the_newest_of_each() {
     let later = fixture.now + ARCHIVES;
     assert_eq!(fixture.collect(later - DAY).removed.len(), 0);
     let would = collect(&fixture.scope(true), later + DAY);
-    assert_eq!((would.removed.len(), left()), (6, [3; 3]));
+    assert_eq!((would.removed.len(), left()), (8, [3; 4]));
     assert!(would.removed.iter().all(|removed| removed.why == "rotated two years ago"), "{would:?}");
-    assert_eq!(fixture.collect(later + DAY).removed.len(), 6);
-    assert_eq!(left(), [1; 3]);
+    assert_eq!(fixture.collect(later + DAY).removed.len(), 8);
+    assert_eq!(left(), [1; 4]);
 }
 
 #[test]

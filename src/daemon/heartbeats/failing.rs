@@ -98,6 +98,13 @@ impl ScheduledHeartbeat {
         streak.retry_at.filter(|_| is_last)
     }
 
+    /// Whether a beat that started then is counted, or is from before `murmur resume`. Beats before the last success
+    /// are not known.
+    #[must_use]
+    pub fn has_counted(&self, started: Timestamp) -> bool {
+        self.streak.as_ref().is_some_and(|streak| started <= streak.started_at)
+    }
+
     /// How often it has failed in a row.
     #[must_use]
     pub fn failures(&self) -> u32 {

@@ -48,6 +48,7 @@ impl<L: FnMut(&str)> Runner<L> {
         problems.extend(self.agent_problems(settings.as_ref()));
         let unwatched = self.sources.triggers.problem().map(Failure::line);
         problems.extend(unwatched.clone());
+        problems.extend(self.budgets.problem().map(str::to_owned));
         problems.extend(self.budgets.unread().map(Hinted::line));
         problems.extend(self.write_behind.problem().map(Failure::line));
         problems.extend(self.write_behind.full().map(Failure::line));

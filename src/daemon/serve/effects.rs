@@ -7,6 +7,8 @@ use crate::daemon::last_runs;
 use crate::daemon::state::{Effect, Event};
 use murmur_core::config::settings::Settings;
 use murmur_store::journal::append;
+use murmur_store::journal::tail::Position;
+use notify::state::Journal;
 use sys::clock;
 use sys::error::Failure;
 use sys::unreadable::unwritable;
@@ -52,7 +54,10 @@ impl<L: FnMut(&str)> Runner<L> {
                 return Some(Event::SavedRuns { runs: saved.runs, as_of: saved.as_of });
             }
             Effect::ReadMissedRuns(as_of) => {
-                let missed = last_runs::since(&self.dir, as_of, self.state.heartbeats());
+                // Later lines are read as they come.
+                let Journal { inode, end, .. } = self.events.journal();
+                let until = Some(Position { inode, end });
+                let missed = last_runs::since(&self.dir, as_of, until, self.state.heartbeats());
                 return Some(Event::MissedRuns(missed.unwrap_or_default()));
             }
 

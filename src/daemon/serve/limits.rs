@@ -36,49 +36,51 @@ impl<L: FnMut(&str)> Runner<L> {
     pub(super) fn load_budgets(&mut self, heartbeats: &[Heartbeat]) -> HashMap<HeartbeatId, Held> {
         let now = clock::now();
         let loaded = self.budgets.load(&self.dir.journal(), heartbeats.iter(), now);
-        if self.log_unread_budgets(loaded) == Some(true) {
-            let found = self.budgets.unreported(&self.dir.journal(), heartbeats.iter(), now);
-            for newly in self.log_unread_budgets(found).unwrap_or_default() {
-                self.report_budget(&newly, now);
-            }
-        }
+        let unreported = match loaded {
+            Ok(true) => self.budgets.unreported(&self.dir.journal(), heartbeats.iter(), now),
+            loaded => loaded.map(|_| Vec::new()),
+        };
+        self.report_budgets(unreported, now);
         budgets::held(self.budgets.ledger(), heartbeats.iter(), now)
     }
 
     /// Reads new journal lines. Each budget that they use up gets a journal line of its own.
     pub(super) fn read_budgets(&mut self) -> Option<Event> {
         let now = clock::now();
-        let heartbeats = self.state.heartbeats().entries().iter().map(|entry| &entry.heartbeat);
-        if self.budgets.ledger().is_ahead(now) {
-            let counted = self.budgets.count_again(&self.dir.journal(), heartbeats, now);
-            self.log_unread_budgets(counted);
+        let journal = self.dir.journal();
+        let heartbeats = || self.state.heartbeats().entries().iter().map(|entry| &entry.heartbeat);
+        if self.budgets.is_outdated(now) {
+            let counted = self.budgets.count_again(&journal, heartbeats(), now);
+            let unreported = counted.and_then(|()| self.budgets.unreported(&journal, heartbeats(), now));
+            self.report_budgets(unreported, now);
         } else {
-            let read = self.budgets.read();
-            let used_up = self.log_unread_budgets(read).unwrap_or_default();
-            if used_up.is_empty() {
+            let (used_up, read) = self.budgets.read();
+            let is_unchanged = used_up.is_empty();
+            self.report_budgets(Ok(used_up), now);
+            self.report_budgets(read.map(|()| Vec::new()), now);
+            if is_unchanged {
                 return None;
-            }
-            for newly in &used_up {
-                self.report_budget(newly, now);
             }
         }
         let heartbeats = self.state.heartbeats().entries().iter().map(|entry| &entry.heartbeat);
         Some(Event::OverBudget(budgets::held(self.budgets.ledger(), heartbeats, now)))
     }
 
-    fn report_budget(&mut self, newly: &NewlyUsedUp, now: Timestamp) {
-        let NewlyUsedUp { workspace, heartbeat, used_up } = newly;
-        let line = notice::budget(workspace, heartbeat.as_deref(), used_up, now);
-        (self.log)(line.summary.as_deref().unwrap_or_default());
-        let kept = self.write_behind.keep(line);
-        self.log_error(kept);
-    }
-
-    fn log_unread_budgets<T>(&mut self, read: io::Result<T>) -> Option<T> {
-        let path = self.dir.journal();
-        read.map_err(|error| {
-            (self.log)(&format!("warning: cannot read {} for budgets: {error}", path.display()));
-        })
-        .ok()
+    /// Reports budgets that are used up, or why the journal is not readable.
+    fn report_budgets(&mut self, used_up: io::Result<Vec<NewlyUsedUp>>, now: Timestamp) {
+        let used_up = used_up.unwrap_or_else(|error| {
+            let problem = format!("cannot read {} for budgets: {error}", self.dir.journal().display());
+            let warning = format!("warning: {problem}");
+            if self.budgets.fail(problem) {
+                (self.log)(&warning);
+            }
+            Vec::new()
+        });
+        for NewlyUsedUp { workspace, heartbeat, used_up } in used_up {
+            let line = notice::budget(&workspace, heartbeat.as_deref(), &used_up, now);
+            (self.log)(line.summary.as_deref().unwrap_or_default());
+            let kept = self.write_behind.keep(line);
+            self.log_error(kept);
+        }
     }
 }

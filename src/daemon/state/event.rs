@@ -1,14 +1,16 @@
 //! The events of the daemon's state machine, and its effects.
 
+use super::JournalLine;
 use crate::daemon::client::Beats;
 use crate::daemon::data_folder::Lost;
 use crate::daemon::heartbeats::{Accounts, DeferredBeat, HeartbeatRef, Held, HoldChange, LastRuns, Start};
+use crate::daemon::last_runs::MissedRuns;
 use crate::daemon::launch::BeatReport;
 use crate::daemon::pauses::Pauses;
 use crate::daemon::pending_runs::Runs;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
-use murmur_core::failures::{BeatEnd, Streak};
+use murmur_core::failures::Streak;
 use murmur_core::id::BeatId;
 use murmur_core::permit::request::RequestId;
 use murmur_store::failures::Streaks;
@@ -52,8 +54,8 @@ pub enum Event {
         /// When they were saved; `None` if that is not known.
         as_of: Option<Timestamp>,
     },
-    /// The journal has these last runs, which nobody saved.
-    MissedRuns(LastRuns),
+    /// The journal has these runs, which nobody saved.
+    MissedRuns(MissedRuns),
     /// Beats that an earlier daemon announced and no process took over, in the order of their ids.
     Orphaned(Vec<Orphan>),
     /// A beat's record or the journal changed.
@@ -161,27 +163,6 @@ pub struct Orphan {
     pub before: Option<Timestamp>,
 }
 
-/// A beat's line in the journal.
-#[derive(Debug)]
-pub struct JournalLine {
-    /// The beat; `None` if another program wrote the line.
-    pub beat: Option<BeatId>,
-    /// The workspace.
-    pub workspace: PathBuf,
-    /// The name of a named heartbeat.
-    pub name: Option<String>,
-    /// When it started.
-    pub started: Option<Timestamp>,
-    /// When it ended.
-    pub ended: Option<Timestamp>,
-    /// How it ended.
-    pub end: BeatEnd,
-    /// Its agent.
-    pub agent: String,
-    /// The request whose answer it was resumed with.
-    pub resumes: Option<RequestId>,
-}
-
 /// A client's request to start a beat.
 #[derive(Debug)]
 pub struct StartRequest {
@@ -233,7 +214,7 @@ pub enum Effect {
     CheckReplaced,
     /// Reads what an earlier daemon saved [`Event::SavedRuns`].
     ReadSavedRuns,
-    /// Reads the last runs in the journal since then [`Event::MissedRuns`].
+    /// Reads the runs in the journal since then [`Event::MissedRuns`].
     ReadMissedRuns(Option<Timestamp>),
 
     /// Warns if no agent can be started.

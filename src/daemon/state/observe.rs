@@ -2,6 +2,7 @@
 
 use super::{Configuration, Effect, JournalLine, Orphan, Stage, State};
 use crate::daemon::heartbeats::{Correction, HeartbeatRef, LastRuns, Running, StreakChange};
+use crate::daemon::last_runs::MissedRuns;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::HeartbeatId;
 use murmur_store::journal::unfinished::Survey;
@@ -49,9 +50,21 @@ impl State {
         vec![Effect::WithdrawOrphans, Effect::Survey, Effect::ReadMissedRuns(as_of)]
     }
 
-    pub(super) fn missed_runs(&mut self, runs: LastRuns, now: Timestamp) -> Vec<Effect> {
-        self.heartbeats.merge_last_runs(runs, now);
-        remember(self.heartbeats.unwritten()).collect()
+    pub(super) fn missed_runs(&mut self, missed: MissedRuns, now: Timestamp) -> Vec<Effect> {
+        self.heartbeats.merge_last_runs(missed.last, now);
+        let ended = missed.uncounted.iter().flat_map(|line| self.beat_ended(line, now));
+        let mut effects: Vec<Effect> = ended.collect();
+        effects.extend(remember(self.heartbeats.unwritten()));
+        effects
+    }
+
+    /// Counts the end of a beat.
+    fn beat_ended(&mut self, line: &JournalLine, now: Timestamp) -> impl Iterator<Item = Effect> + use<> {
+        let change = self.heartbeats.beat_ended(line, now);
+        change.into_iter().flat_map(|StreakChange { id, streak, report }| {
+            let report = report.map(|line| Effect::Report(Box::new(line)));
+            std::iter::once(Effect::KeepStreak(id, streak)).chain(report)
+        })
     }
 
     /// The heartbeats of withdrawn beats are due as before.
@@ -129,10 +142,7 @@ impl State {
             if let (false, Some(at)) = (is_ours, line.started) {
                 effects.extend(self.record_run(&line.workspace, line.name.as_deref(), at, now));
             }
-            if let Some(StreakChange { id, streak, report }) = self.heartbeats.beat_ended(&line, now) {
-                effects.push(Effect::KeepStreak(id, streak));
-                effects.extend(report.map(|line| Effect::Report(Box::new(line))));
-            }
+            effects.extend(self.beat_ended(&line, now));
             resumed.extend(line.resumes);
         }
         if !resumed.is_empty() {

@@ -94,7 +94,7 @@ fn nothing_starts_before_the_path_is_known_and_the_journal_is_caught_up() {
     assert!(on(&mut state, Event::Idle).is_empty());
     assert!(on(&mut state, Event::Requested(request("r", "/a"))).is_empty(), "it waits");
     let effects = on(&mut state, Event::PathFound);
-    let order = ["RepairJournal", "ReadSavedRuns", "Then Requested"];
+    let order = ["RepairJournal", "ReadFailures", "ReadSavedRuns", "Then Requested"];
     let places = order.map(|wanted| effects.iter().position(|effect| effect == wanted).expect(wanted));
     assert!(places.is_sorted(), "{effects:?}");
     assert!(state.has_unread(), "the end of a resumed beat may be unread");

@@ -162,26 +162,28 @@ fn the_draft_of_a_killed_process_has_failed_and_is_removed_once_it_expires() {
     let root = tempfile::tempdir().unwrap();
     let store = Store::open(root.path()).unwrap();
     let id = |name: &str| format!("01KGHT5Q3M8V5Q0Z5J2D3W4X6{name}.draft");
-    let meta = |id: &str| {
+    let meta = |id: &str, more: &str| {
         let id = id.trim_end_matches(".draft");
         format!(
-            r#"{{"schema_version":"v1alpha1","session_id":"{id}","command":[],"working_directory":"/","started_at":"2026-01-01T00:00:00Z","retention_seconds":60,"transport_mode":"pipe","tty_attached":false,"pid":1,"group":"g"}}"#
+            r#"{{"schema_version":"v1alpha1","session_id":"{id}","command":[],"working_directory":"/","started_at":"2026-01-01T00:00:00Z","retention_seconds":60,"transport_mode":"pipe","tty_attached":false,"pid":1{more}}}"#
         )
     };
     let write =
         |name: &str, text: String| std::fs::write(root.path().join("sessions").join(name), text).unwrap();
     let record = |text: &str| format!("{{\"name\":\"meta.json\",\"size\":{}}}\n{text}", text.len());
-    write(&id("A"), record(&meta(&id("A"))));
+    write(&id("A"), record(&meta(&id("A"), "")));
+    write(&id("C"), record(&meta(&id("C"), r#","group":"g""#)));
     write(&id("B"), "torn".to_owned());
-    let state = |now| store.session(&id("A")[..26]).unwrap().status(now).unwrap().state;
+    let state = |name, now| store.session(&id(name)[..26]).unwrap().status(now).unwrap().state;
     let now = clock::now();
-    assert_eq!(state(now), State::Failed);
+    assert_eq!(["A", "C"].map(|name| state(name, now)), [State::Failed; 2]);
     let found = unpacked::list(&store, now).unwrap();
     assert_eq!((found.len(), found[0].label.failed), (1, true));
     let expired = |now| retention::expired(&store, DEFAULT_RETENTION, now).unwrap();
     assert!(expired(now).is_empty());
     assert_eq!(expired(now + SignedDuration::from_secs(120)), [&*id("A")]);
-    assert_eq!(expired(now + SignedDuration::from_hours(48)).len(), 2);
+    // One of a group stays: it may be the newest.
+    assert_eq!(expired(now + SignedDuration::from_hours(48)), [&*id("A"), &id("B")]);
     assert!(unpacked::remove(&store, &found[0].id, now).unwrap());
-    assert_eq!(names(root.path()), [id("B")]);
+    assert_eq!(names(root.path()), [id("A"), id("B")]);
 }
