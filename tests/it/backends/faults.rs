@@ -74,11 +74,11 @@ fn faults_of_codex_have_an_outcome() {
     setsid-child-clean-env: attention ATTENTION: the disk is full
     hold-output: attention ATTENTION: the disk is full
     close-stdout: attention ATTENTION: the disk is full
-    success-after-term: error no output from the model for 1s (idleTimeout)
+    success-after-term: error no output from the model for 1s (idleTimeout); the agent had said: ATTENTION: the disk is full
     hang-before: error no output from the agent within 1s of its start (startTimeout)
     hang, ignore-term: attention ATTENTION: the disk is full
     not-logged-in: error reported an error: Missing environment variable: `OPENAI_API_KEY`.
-    no-hooks: error a call ran without a decision: Bash(ls)
+    no-hooks: error a call ran without a decision: Bash(ls); the agent had said: ATTENTION: the disk is full
     ");
 }
 
@@ -98,7 +98,7 @@ fn faults_of_an_acp_agent_have_an_outcome() {
     setsid-child-clean-env: attention ATTENTION: the disk is full
     hold-output: attention ATTENTION: the disk is full
     close-stdout: attention ATTENTION: the disk is full
-    success-after-term: error no output from the model for 1s (idleTimeout)
+    success-after-term: error no output from the model for 1s (idleTimeout); the agent had said: ATTENTION: the disk is full
     hang-before: error no output from the agent within 1s of its start (startTimeout)
     hang, ignore-term: attention ATTENTION: the disk is full
     not-logged-in: error reported an error: cannot begin a conversation: the agent is not logged in (Authentication required); log in with its own program, or set its API key
