@@ -51,6 +51,8 @@ pub struct Report {
     pub unreachable: Option<String>,
     /// Why its gates saw everything as new.
     pub gates_unreadable: Option<Failure>,
+    /// Why output that murmur doesn't know could not be counted.
+    pub uncounted: Option<Failure>,
 }
 
 /// Why a beat did not begin.

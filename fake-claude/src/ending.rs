@@ -3,6 +3,7 @@
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use fake_claude::replay::End;
@@ -16,12 +17,21 @@ const SUCCESS: &[u8] = b"{\"type\":\"result\",\"subtype\":\"success\",\"is_error
 \"num_turns\":1,\"result\":\"HEARTBEAT_OK\",\"stop_reason\":\"end_turn\",\
 \"session_id\":\"00000000-0000-4000-8000-000000000001\",\"total_cost_usd\":0,\"permission_denials\":[]}\n";
 
+/// What to print on SIGTERM.
+static LAST: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+/// Has `line` printed on SIGTERM, if the faults say so.
+pub(crate) fn print_on_term(line: &[u8]) {
+    *LAST.lock().unwrap_or_else(PoisonError::into_inner) = line.to_vec();
+}
+
 /// Exits on SIGTERM (143) and SIGHUP (129) like the real Claude Code, or as the faults say.
 pub(crate) fn catch_signals(faults: &Faults) -> io::Result<()> {
     on(SIGHUP, || {
         hooks::end_all();
         exit(129);
     })?;
+    print_on_term(SUCCESS);
     catch_term(faults, 143)
 }
 
@@ -34,7 +44,8 @@ pub(crate) fn catch_term(faults: &Faults, code: i32) -> io::Result<()> {
         }
         if success {
             // Exit even if nobody reads the output.
-            drop(io::stdout().write_all(SUCCESS));
+            let last = LAST.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            drop(io::stdout().write_all(&last));
         }
         hooks::end_all();
         exit(code);

@@ -18,7 +18,8 @@ faults (FAKE_CLAUDE_FAULT=A,B or \"faults\":[\"A\",\"B\"] in .fake-claude.json):
   hang                    hangs after its lines
   hang-before             hangs before its lines
   ignore-term             ignores SIGTERM
-  success-after-term      prints a success result on SIGTERM, then exits with 143
+  success-after-term      prints a success result on SIGTERM, then exits with 143; as codex or an ACP agent,
+                          ends its turn only on SIGTERM
   setsid-child            leaves a child behind in its own session (its PID is in the log)
   setsid-child-clean-env  the same, as an orphan with an empty environment
   hold-output             leaves a child behind that keeps stdout and stderr open

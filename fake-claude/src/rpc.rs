@@ -190,7 +190,11 @@ impl Peer {
         if self.faults.has(Fault::HalfLine) {
             line.truncate(line.len() / 2);
         }
-        self.write(&line)?;
+        if self.faults.has(Fault::SuccessAfterTerm) {
+            ending::print_on_term(&line);
+        } else {
+            self.write(&line)?;
+        }
         faults::after(&self.faults);
         if self.faults.end().is_some() && self.faults.dies_at().is_none() { Err(Halt::End) } else { Ok(()) }
     }

@@ -37,6 +37,7 @@ use sys::anchor::{Anchor, FolderState};
 use sys::error::{Failure, Hinted};
 use sys::file::is_full;
 use sys::paths::DataDir;
+use sys::unreadable::unwritable;
 use sys::{clock, lock};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
@@ -83,6 +84,8 @@ pub(super) struct Concluded {
     /// `None` if no agent started.
     registration: Option<Result<Registration, Failure>>,
     clients: Option<Drain>,
+    /// Why unknown output could not be counted.
+    uncounted: Option<Failure>,
 }
 
 impl<'a> Beat<'a> {
@@ -259,15 +262,17 @@ impl<'a> Beat<'a> {
         let entry = &mut self.entry;
         let Hosted { ended, mut session, conversation, registration, clients, left_out, .. } = hosted;
         self.gates.edited = session.take_edited();
+        let mut uncounted = None;
         let reached = usage_limit::reached(job, session.limits(), clock::now());
         match ended {
             Err(obstacle) => entry.set_outcome(obstacle.outcome()),
             Ok(run) => {
                 // Best effort: the beat's own line names the request, too.
                 let _best_effort = decisions::record_unanswered(dir, &run.unanswered);
-                // Best effort: it is only for the doctor.
                 let backend = job.backend.to_string();
-                let _best_effort = unknown::record(dir, &backend, &run.version, &run.unknown, clock::now());
+                uncounted = unknown::record(dir, &backend, &run.version, &run.unknown, clock::now())
+                    .err()
+                    .map(|error| unwritable(&dir.unknown(), &error));
                 let why = |name: &str| {
                     let server = left_out.iter().find(|server| server.name == name);
                     server.map(|server| server.why.clone())
@@ -291,14 +296,14 @@ impl<'a> Beat<'a> {
         usage_limit::record(dir, job, session.limits(), reached, entry, self.started);
         session.fill_in(entry);
         self.time();
-        Concluded { conversation, registration: Some(registration), clients }
+        Concluded { conversation, registration: Some(registration), clients, uncounted }
     }
 
     /// Completes the journal line of a beat that starts no agent.
     pub(super) fn conclude_without_agent(&mut self, obstacle: &Obstacle) -> Concluded {
         self.set_outcome_of(obstacle);
         self.time();
-        Concluded { conversation: None, registration: None, clients: None }
+        Concluded { conversation: None, registration: None, clients: None, uncounted: None }
     }
 
     /// Sets the outcome that `obstacle` causes.
@@ -315,7 +320,7 @@ impl<'a> Beat<'a> {
     /// Writes the journal line, unlocks the workspace and disconnects clients.
     pub(super) async fn journal(self, concluded: Concluded) -> Report {
         let Self { job, dir, workspace_lock, folder, started, record, mut entry, gates, .. } = self;
-        let Concluded { conversation, registration, clients } = concluded;
+        let Concluded { conversation, registration, clients, uncounted } = concluded;
         let is_deleted = folder.is_some_and(|folder| folder.state() == FolderState::Deleted);
         if !is_deleted {
             // An agent that was killed had no hook left to report its end. The capture of a quiet one says all that it
@@ -356,7 +361,7 @@ impl<'a> Beat<'a> {
         if let Some(clients) = clients {
             clients.finish().await;
         }
-        Report { entry, unwritten, unreachable, gates_unreadable: gates.unreadable }
+        Report { entry, unwritten, unreachable, gates_unreadable: gates.unreadable, uncounted }
     }
 }
 

@@ -46,12 +46,13 @@ impl Unrecorded {
     /// Records it for the agent with this `info`, which ended `now`.
     ///
     /// # Errors
-    /// If the journal is not writable.
+    /// If the journal, or else the counts of unknown output, are not writable.
     pub fn record(&self, dir: &DataDir, info: &AgentInfo, now: Timestamp) -> Result<(), Failure> {
-        // Best effort: it is only for the doctor.
-        let _untold = unknown::record(dir, &info.backend.to_string(), &self.version, &self.unknown, now);
-        let Some(line) = self.unguarded.journal_line(info, now) else { return Ok(()) };
-        append::append(&dir.journal(), &line).map_err(|error| unwritable(&dir.journal(), &error))
+        let line = self.unguarded.journal_line(info, now);
+        let journaled = line.map_or(Ok(()), |line| append::append(&dir.journal(), &line));
+        let counted = unknown::record(dir, &info.backend.to_string(), &self.version, &self.unknown, now);
+        journaled.map_err(|error| unwritable(&dir.journal(), &error))?;
+        counted.map_err(|error| unwritable(&dir.unknown(), &error))
     }
 }
 

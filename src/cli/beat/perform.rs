@@ -275,7 +275,7 @@ fn warn_of(dir: &DataDir, report: &Report) -> anyhow::Result<bool> {
     if let Some(error) = &report.unreachable {
         let _full = warn(format_args!("clients could not follow the agent: {error}"));
     }
-    if let Some(failure) = &report.gates_unreadable {
+    for failure in [&report.gates_unreadable, &report.uncounted].into_iter().flatten() {
         let _full = warn(failure.line());
     }
     let Some(Unwritten { error, kept }) = &report.unwritten else { return Ok(false) };

@@ -348,8 +348,9 @@ fn run_beat(env: &UserEnv) -> anyhow::Result<ExitCode> {
                 .await
             {
                 Ok(report) => {
-                    let forgotten = report.gates_unreadable.map(|failure| failure.line());
-                    for error in report.unreachable.into_iter().chain(forgotten) {
+                    let failures = [report.gates_unreadable, report.uncounted].into_iter().flatten();
+                    let failures = failures.map(|failure| failure.line());
+                    for error in report.unreachable.into_iter().chain(failures) {
                         // The log may be on the same full disk; the beat is reported anyway.
                         let _full =
                             writeln!(io::stderr(), "{} warning: {error}", clock::rfc3339(clock::now()));
