@@ -7,6 +7,7 @@ mod numbers;
 pub(super) mod rule;
 mod watch;
 
+use super::agents;
 use super::heartbeat_name::is_short_name;
 use super::inbox_args::{Allow, AnswerQuestions, Decision, Deny, Inbox};
 use super::requests::{self, Answer, NewRule, only_people};
@@ -18,6 +19,7 @@ use crate::daemon::instance;
 use anyhow::bail;
 use derun::cli::is_closed_pipe;
 use entry::InboxEntry;
+use murmur_core::config::heartbeat::{Cache, HeartbeatId};
 use murmur_core::naming::{self, Candidate};
 use murmur_core::permit::question::QuestionSet;
 use murmur_core::permit::request::RequestId;
@@ -101,10 +103,10 @@ pub(super) fn deny(args: &Deny, env: &UserEnv) -> anyhow::Result<ExitCode> {
 fn decide(args: &Decision, answer: Answer, env: &UserEnv) -> anyhow::Result<ExitCode> {
     only_people("answer")?;
     let dir = env.read_data_dir()?;
-    let id = id_of(&args.id, &dir)?;
+    let id = id_of(&args.id, &dir, env)?;
     let mut rule = if args.always { NewRule::OnlyThis } else { NewRule::None };
     if args.always && !args.yes {
-        let row = chosen(id.as_str(), &dir)?;
+        let row = chosen(id.as_str(), &dir, env)?;
         match rule::chosen(&row, answer, args.rule, &dir, env)? {
             Some(patterns) => rule = NewRule::Chosen(patterns),
             None => return Ok(ExitCode::FAILURE),
@@ -129,9 +131,9 @@ pub(super) fn answer(args: &AnswerQuestions, env: &UserEnv) -> anyhow::Result<Ex
     if let [json] = args.answers.as_slice()
         && json.trim_start().starts_with('{')
     {
-        return requests::respond_question(id_of(&args.id, &dir)?.as_str(), json, env);
+        return requests::respond_question(id_of(&args.id, &dir, env)?.as_str(), json, env);
     }
-    let row = chosen(&args.id, &dir)?;
+    let row = chosen(&args.id, &dir, env)?;
     if row.kind == RequestKind::Permission {
         bail!(
             failure!("request {} is not a question", args.id; "run: murmur allow {0}, or: murmur deny {0}", args.id)
@@ -155,11 +157,11 @@ pub(super) fn answer(args: &AnswerQuestions, env: &UserEnv) -> anyhow::Result<Ex
 
 /// The id that `typed` stands for. A full id may be that of a request that is no longer open, which the daemon
 /// explains.
-fn id_of(typed: &str, dir: &DataDir) -> anyhow::Result<RequestId> {
+fn id_of(typed: &str, dir: &DataDir, env: &UserEnv) -> anyhow::Result<RequestId> {
     if let Some(id) = numbers::request(dir, typed, clock::now())? {
         return Ok(id);
     }
-    match (chosen(typed, dir), RequestId::parse(typed)) {
+    match (chosen(typed, dir, env), RequestId::parse(typed)) {
         (Ok(row), _) => Ok(row.id),
         (Err(_), Ok(id)) => Ok(id),
         (Err(error), Err(_)) => Err(error),
@@ -167,7 +169,7 @@ fn id_of(typed: &str, dir: &DataDir) -> anyhow::Result<RequestId> {
 }
 
 /// The open request that is `called` so.
-fn chosen(called: &str, dir: &DataDir) -> anyhow::Result<Row> {
+fn chosen(called: &str, dir: &DataDir, env: &UserEnv) -> anyhow::Result<Row> {
     let numbered = numbers::request(dir, called, clock::now())?;
     let typed = numbered.as_ref().map_or(called, RequestId::as_str);
     let mut rows: Vec<Row> = runtime()?.block_on(requests::all(dir))?;
@@ -180,11 +182,18 @@ fn chosen(called: &str, dir: &DataDir) -> anyhow::Result<Row> {
     {
         bail!(failure!("request {called} is no longer open"; "see: murmur inbox"));
     }
-    let folder = Path::new(typed).canonicalize().ok().filter(|_| typed.contains('/'));
+    let folder = Path::new(typed).canonicalize().ok().filter(|_| agents::is_folder(typed));
+    let known = Cache::new(env.time_zone()).load(&dir.config(), clock::now());
+    let known = known.map(|loaded| loaded.heartbeats).unwrap_or_default();
+    let is_titled = |row: &Row| {
+        let id = HeartbeatId::new(&row.workspace, row.heartbeat.as_deref());
+        known.iter().any(|heartbeat| heartbeat.id == id && *heartbeat.title == *typed)
+    };
     let candidate = |row: &Row| {
         let heartbeat = row.heartbeat.as_deref();
         let is_it = row.agent == typed
             || heartbeat == Some(typed)
+            || is_titled(row)
             || is_short_name(typed, &row.workspace, heartbeat)
             || folder.as_ref() == Some(&row.workspace);
         Candidate { id: row.id.to_string(), names: is_it.then(|| typed.to_owned()).into_iter().collect() }

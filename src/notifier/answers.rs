@@ -93,11 +93,14 @@ impl Notifier {
     fn find(&self, channel: &str, answer: &ChannelAnswer) -> Option<Result<(Reply, Issued), Refusal>> {
         let destination = &self.notify.channels.get(channel)?.destination;
         let button = tokens::parse_button(&answer.text);
-        if let Destination::Telegram { senders, .. } = destination {
+        if let Destination::Telegram { chat, senders, .. } = destination {
             // People may talk in the chat.
             button.as_ref().map(|_| ()).or(answer.reply_to.map(|_| ()))?;
             if !answer.sender.is_some_and(|sender| senders.contains(&sender)) {
                 return Some(Err(Refusal::Sender));
+            }
+            if answer.chat != Some(*chat) {
+                return Some(Err(Refusal::Chat));
             }
         }
         let now = clock::now();
@@ -165,8 +168,8 @@ impl Notifier {
             error: Some(why.to_string()),
             ..LogEntry::default()
         });
-        // Senders who aren't listed get no reply.
-        if !matches!(why, AnswerError::Refused(Refusal::Sender)) {
+        // Senders who aren't listed, and other chats, get no reply.
+        if !matches!(why, AnswerError::Refused(Refusal::Sender | Refusal::Chat)) {
             self.acknowledge(channel, answer, &format!("Not accepted: {why}"));
         }
     }

@@ -12,6 +12,7 @@ mod guard;
 mod inbox;
 mod intruder;
 mod manager;
+mod named;
 mod patience;
 mod plan;
 mod questions;

@@ -1,5 +1,7 @@
 //! `murmur show`: what a beat did, for a person.
 
+mod pager;
+
 use std::io::{BufRead, BufReader, Write};
 
 use insta::assert_snapshot;

@@ -38,6 +38,8 @@ pub struct ChannelAnswer {
     pub text: String,
     /// Who sent it, if the channel says so.
     pub sender: Option<i64>,
+    /// The Telegram chat that it was written in: ids of messages are only unique within one.
+    pub chat: Option<i64>,
     /// The message that it replies to.
     pub reply_to: Option<i64>,
     /// Telegram's id of a pressed button.
@@ -133,6 +135,7 @@ fn telegram_answer(update: &Value) -> Option<ChannelAnswer> {
         return Some(ChannelAnswer {
             text: text(pressed.get("data")?)?,
             sender: pressed.pointer("/from/id").and_then(Value::as_i64),
+            chat: pressed.pointer("/message/chat/id").and_then(Value::as_i64),
             reply_to: None,
             button: text(pressed.get("id")?),
         });
@@ -141,6 +144,7 @@ fn telegram_answer(update: &Value) -> Option<ChannelAnswer> {
     Some(ChannelAnswer {
         text: text(message.get("text")?)?,
         sender: message.pointer("/from/id").and_then(Value::as_i64),
+        chat: message.pointer("/chat/id").and_then(Value::as_i64),
         reply_to: message.pointer("/reply_to_message/message_id").and_then(Value::as_i64),
         button: None,
     })
@@ -184,7 +188,8 @@ fn ntfy(
         if line.event != "message" {
             continue;
         }
-        let answer = ChannelAnswer { text: line.message, sender: None, reply_to: None, button: None };
+        let answer =
+            ChannelAnswer { text: line.message, sender: None, chat: None, reply_to: None, button: None };
         if !take(Incoming { read: line.id, answer: Some(answer) }) {
             return Ok(());
         }

@@ -63,6 +63,8 @@ pub enum Reply {
 pub enum Refusal {
     /// Nobody with this id may answer.
     Sender,
+    /// It was written in another chat than the channel's.
+    Chat,
     /// There is no such token: it was used, has expired or was made up.
     Unknown,
     /// The token came through another channel than it was sent through.
@@ -83,6 +85,7 @@ impl Refusal {
     pub fn text(self) -> &'static str {
         match self {
             Self::Sender => "the sender is not in \"senders\"",
+            Self::Chat => "it was written in another chat",
             Self::Unknown => "the token is not valid: it was used, has expired, or was never sent",
             Self::Channel => "the token was sent through another channel",
             Self::Expired => "the request has expired",

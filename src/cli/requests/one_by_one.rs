@@ -12,6 +12,7 @@ use super::{answer, data_dir, is_open, not_running, only_people, waiting};
 use crate::daemon::broker::{RequestKind, Row};
 use crate::daemon::instance;
 use anyhow::bail;
+use derun::cli::is_closed_pipe;
 use derun::cli::stdout::stdout;
 use derun::cli::wrapped::{Wrapped, output_width, wrapped};
 use serde_json::Value;
@@ -46,7 +47,7 @@ pub(in crate::cli) fn one_by_one(kind: RequestKind, env: &UserEnv) -> anyhow::Re
         bail!(not_running());
     }
     for row in rows {
-        if matches!(ask(&dir, &row, env)?, Reply::Quit) {
+        if matches!(ask(&dir, &row, env, give_or_say)?, Reply::Quit) {
             break;
         }
     }
@@ -58,17 +59,22 @@ pub(in crate::cli) fn one(dir: &DataDir, row: &Row, env: &UserEnv) -> anyhow::Re
     if !io::stdin().is_terminal() {
         bail!(failure!("stdin is not a terminal"; "give the answers: murmur answer {} ANSWER ...", row.id));
     }
-    ask(dir, row, env)?;
-    Ok(ExitCode::SUCCESS)
+    match ask(dir, row, env, give)? {
+        Reply::Answered => Ok(ExitCode::SUCCESS),
+        Reply::Skipped | Reply::Quit => {
+            writeln!(stdout(), "nothing was answered")?;
+            Ok(ExitCode::FAILURE)
+        }
+    }
 }
 
-fn ask(dir: &DataDir, row: &Row, env: &UserEnv) -> anyhow::Result<Reply> {
+fn ask(dir: &DataDir, row: &Row, env: &UserEnv, give: Give) -> anyhow::Result<Reply> {
     let mut out = Wrapped::new(stdout().lock(), output_width());
     paragraph(&mut out, Style::of_stdout(), row, clock::now())?;
     out.flush()?;
     drop(out);
     let rules = Rules::new(dir.clone(), env.home());
-    Dialog::new(row.clone(), rules).map_or(Ok(Reply::Skipped), |dialog| converse(dir, dialog))
+    Dialog::new(row.clone(), rules).map_or(Ok(Reply::Skipped), |dialog| converse(dir, dialog, give))
 }
 
 fn word(kind: RequestKind) -> &'static str {
@@ -79,7 +85,7 @@ fn word(kind: RequestKind) -> &'static str {
 }
 
 /// Asks line by line until the request is answered or left open.
-fn converse(dir: &DataDir, mut dialog: Dialog) -> anyhow::Result<Reply> {
+fn converse(dir: &DataDir, mut dialog: Dialog, give: Give) -> anyhow::Result<Reply> {
     loop {
         let Some(typed) = prompt(&dialog.prompt())? else { return Ok(Reply::Quit) };
         match dialog.typed(&typed) {
@@ -95,21 +101,30 @@ fn converse(dir: &DataDir, mut dialog: Dialog) -> anyhow::Result<Reply> {
     }
 }
 
+/// Sends an answer.
+type Give = fn(&DataDir, Value) -> anyhow::Result<()>;
+
 /// Sends an answer; reports a rejection and continues.
+fn give_or_say(dir: &DataDir, response: Value) -> anyhow::Result<()> {
+    if let Err(error) = give(dir, response) {
+        if is_closed_pipe(&error) {
+            return Err(error);
+        }
+        // Someone else may have answered first, or the agent may have ended.
+        writeln!(stdout(), "not accepted: {error:#}")?;
+    }
+    Ok(())
+}
+
 fn give(dir: &DataDir, response: Value) -> anyhow::Result<()> {
     let word = match response.get("decision").and_then(Value::as_str) {
         Some("allow") => "allowed",
         Some(_) => "denied",
         None => "answered",
     };
-    match runtime()?.block_on(answer(dir, response)) {
-        Ok(row) => {
-            let goes_on = goes_on(&row);
-            writeln!(stdout(), "{word} {} for {}{goes_on}", plain_line(&row.tool), plain_line(&row.agent))?;
-        }
-        // Someone else may have answered first, or the agent may have ended.
-        Err(error) => writeln!(stdout(), "not accepted: {error:#}")?,
-    }
+    let row = runtime()?.block_on(answer(dir, response))?;
+    let goes_on = goes_on(&row);
+    writeln!(stdout(), "{word} {} for {}{goes_on}", plain_line(&row.tool), plain_line(&row.agent))?;
     Ok(())
 }
 

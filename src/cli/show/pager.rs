@@ -1,9 +1,14 @@
 //! Output through the user's pager, like git's.
 
 use derun::cli::stdout::{Locked, stdout};
+use rustix::process::Signal;
 use std::io::{self, Write};
 use std::process::{Child, Command, Stdio};
 use sys::error::without_number;
+use sys::signals;
+
+/// The signals that people type to a pager, which the terminal also sends to murmur.
+const TYPED: [Signal; 2] = [Signal::INT, Signal::QUIT];
 
 /// The pager if PAGER isn't set.
 const LESS: &str = "less";
@@ -33,9 +38,11 @@ impl Pager {
         if std::env::var_os("LESS").is_none() {
             pager.env("LESS", LESS_OPTIONS);
         }
+        typed(signals::interrupt_on);
         match pager.spawn() {
             Ok(child) => Ok(Self::Running(child)),
             Err(error) => {
+                typed(signals::default);
                 // The default pager is optional.
                 if own.is_some() {
                     let error = without_number(&error);
@@ -51,9 +58,17 @@ impl Pager {
         let written = written.and_then(|()| Ok(self.flush()?));
         let Self::Running(mut child) = self else { return written };
         drop(child.stdin.take());
+        // Otherwise the shell and the pager would both read the terminal.
         child.wait()?;
+        typed(signals::default);
         written.or_else(|error| if derun::cli::is_closed_pipe(&error) { Ok(()) } else { Err(error) })
     }
+}
+
+/// Changes what typed signals do, unless murmur was started to ignore them. A handler that does nothing isn't
+/// inherited by the pager.
+fn typed(dispose: fn(i32)) {
+    TYPED.map(Signal::as_raw).into_iter().filter(|signal| !signals::is_ignored(*signal)).for_each(dispose);
 }
 
 impl Write for Pager {

@@ -22,7 +22,7 @@ fn answers(env: &Env, count: usize) -> Vec<Value> {
 }
 
 #[test]
-fn an_answer_of_somebody_who_is_not_listed_is_refused_and_gets_no_reply() {
+fn answers_of_unlisted_senders_and_from_other_chats_are_refused_without_a_reply() {
     let (env, server) = (Env::new(), Telegram::start());
     let channel = "[notify.channels.chat]\ntype = \"telegram\"\ntoken = \"1:abc\"\nchat = 5\nsenders = [7]";
     env.setting("config.toml", &format!("{channel}\nserver = \"{}\"\n", server.url));
@@ -37,20 +37,31 @@ fn an_answer_of_somebody_who_is_not_listed_is_refused_and_gets_no_reply() {
     server.reply(8, "allow");
     // People may talk.
     server.say(8, "allow");
+    // The same message id in another chat is another message.
+    server.chat.set(6);
+    server.reply(7, "allow");
+    server.press(7, allow);
+    server.chat.set(5);
     server.press(7, allow);
     // The strangers got no reply before.
     let reply = server.next();
     assert_eq!((&reply["callback_query_id"], &reply["text"]), (&json!("c"), &json!("Allowed.")));
     ended(beat).success();
-    let lines = answers(&env, 4);
+    let lines = answers(&env, 6);
     for line in &lines[..2] {
         assert_eq!(
             (&line["channel"], &line["result"], &line["sender"], &line["error"]),
             (&json!("chat"), &json!("refused"), &json!("8"), &json!("the sender is not in \"senders\""))
         );
     }
-    assert_eq!((&lines[2]["result"], &lines[2]["sender"]), (&json!("accepted"), &json!("7")));
-    assert_eq!(lines.len(), 3, "{lines:?}");
+    for line in &lines[2..4] {
+        assert_eq!(
+            (&line["result"], &line["sender"], &line["error"]),
+            (&json!("refused"), &json!("7"), &json!("it was written in another chat"))
+        );
+    }
+    assert_eq!((&lines[4]["result"], &lines[4]["sender"]), (&json!("accepted"), &json!("7")));
+    assert_eq!(lines.len(), 5, "{lines:?}");
     assert_eq!(env.decisions().last().unwrap()["answeredBy"]["channel"], "chat");
     daemon.stop();
 }

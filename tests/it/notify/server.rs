@@ -89,6 +89,8 @@ pub(super) struct Telegram {
     sent: Receiver<Value>,
     updates: Sender<Value>,
     count: Cell<u32>,
+    /// The chat that people write in.
+    pub(super) chat: Cell<i64>,
 }
 
 impl Telegram {
@@ -122,7 +124,7 @@ impl Telegram {
                 });
             }
         });
-        Self { url, sent, updates, count: Cell::new(0) }
+        Self { url, sent, updates, count: Cell::new(0), chat: Cell::new(5) }
     }
 
     /// The next message.
@@ -132,19 +134,25 @@ impl Telegram {
 
     /// Somebody presses the button with this data.
     pub(super) fn press(&self, sender: u32, data: &Value) {
-        self.update(json!({ "callback_query": { "id": "c", "from": { "id": sender }, "data": data } }));
+        let message = json!({ "message_id": 1, "chat": { "id": self.chat.get() } });
+        let pressed = json!({ "id": "c", "from": { "id": sender }, "message": message, "data": data });
+        self.update(json!({ "callback_query": pressed }));
     }
 
     /// Somebody replies to the first message.
     pub(super) fn reply(&self, sender: u32, text: &str) {
-        let message =
-            json!({ "from": { "id": sender }, "text": text, "reply_to_message": { "message_id": 1 } });
+        let mut message = self.message(sender, text);
+        message["reply_to_message"] = json!({ "message_id": 1 });
         self.update(json!({ "message": message }));
     }
 
     /// Somebody says something.
     pub(super) fn say(&self, sender: u32, text: &str) {
-        self.update(json!({ "message": { "from": { "id": sender }, "text": text } }));
+        self.update(json!({ "message": self.message(sender, text) }));
+    }
+
+    fn message(&self, sender: u32, text: &str) -> Value {
+        json!({ "from": { "id": sender }, "chat": { "id": self.chat.get() }, "text": text })
     }
 
     fn update(&self, mut update: Value) {

@@ -267,12 +267,21 @@ impl NotifyKeys {
             true => BTreeSet::new(),
             false => toml_text::names(whole, &["notify", "channels"]),
         };
-        let channels = self.channels.into_iter().map(|(name, kind)| {
-            let start = name.span().start;
+        let mut channels: BTreeMap<String, Channel> = BTreeMap::new();
+        for (name, kind) in self.channels {
+            let problem = |wrong| toml_text::problem_in(text, path, name.span().start, wrong);
             let keys = ChannelKeys::read(&kind, name.get_ref(), text, path)?;
-            let channel = keys.checked().map_err(|wrong| toml_text::problem_in(text, path, start, wrong))?;
-            Ok((name.into_inner(), channel))
-        });
+            let channel = keys.checked().map_err(problem)?;
+            let bot = channel.answering_bot();
+            let same = channels.iter().find(|(_, other)| bot.is_some() && other.answering_bot() == bot);
+            if let Some((other, _)) = same {
+                return Err(problem(failure!(
+                    "\"senders\": channel {other:?} takes answers with the same bot";
+                    "remove \"senders\" from one of them, or use another bot"
+                )));
+            }
+            channels.insert(name.into_inner(), channel);
+        }
         let heartbeats = self.heartbeats.into_iter().map(|(name, keys)| {
             let HeartbeatKeys { when, channels, ping } = keys;
             for channel in channels.iter().flatten() {
@@ -298,7 +307,7 @@ impl NotifyKeys {
                 .map(|QuietHours(hours)| hours.in_zone(&sys::clock::local_zone())),
             digest: toml_text::checked(self.digest, text, path)?.map(|Daily(time)| time),
             ping: toml_text::checked(self.ping, text, path)?,
-            channels: channels.collect::<Result<_, Problem>>()?,
+            channels,
             heartbeats: heartbeats.collect::<Result<_, Problem>>()?,
         })
     }

@@ -52,8 +52,8 @@ fn updates(updates: &Value) -> String {
 fn telegrams_buttons_and_replies_are_heard_with_their_senders() {
     let old = json!([{ "update_id": 6, "message": { "text": "old", "from": { "id": 7 } } }]);
     let new = json!([
-        { "update_id": 7, "callback_query": { "id": "c1", "from": { "id": 7 }, "data": "allow 00ff" } },
-        { "update_id": 8, "message": { "text": "deny", "from": { "id": 8 }, "reply_to_message": { "message_id": 3 } } },
+        { "update_id": 7, "callback_query": { "id": "c1", "from": { "id": 7 }, "message": { "chat": { "id": 1 } }, "data": "allow 00ff" } },
+        { "update_id": 8, "message": { "text": "deny", "chat": { "id": 2 }, "from": { "id": 8 }, "reply_to_message": { "message_id": 3 } } },
         { "update_id": 9, "edited_message": {} },
     ]);
     let url = server(vec![updates(&old), updates(&new)]);
@@ -61,16 +61,17 @@ fn telegrams_buttons_and_replies_are_heard_with_their_senders() {
     let all = heard(&channel, None, 4);
     // What was sent before murmur listened doesn't count.
     assert_eq!(all[0], Incoming { read: "7".to_owned(), answer: None });
-    let answer = |text: &str, sender, reply_to, button: Option<&str>| {
+    let answer = |text: &str, sender, chat, reply_to, button: Option<&str>| {
         Some(ChannelAnswer {
             text: text.to_owned(),
             sender: Some(sender),
+            chat: Some(chat),
             reply_to,
             button: button.map(str::to_owned),
         })
     };
-    assert_eq!(all[1].answer, answer("allow 00ff", 7, None, Some("c1")));
-    assert_eq!(all[2].answer, answer("deny", 8, Some(3), None));
+    assert_eq!(all[1].answer, answer("allow 00ff", 7, 1, None, Some("c1")));
+    assert_eq!(all[2].answer, answer("deny", 8, 2, Some(3), None));
     assert_eq!(all[3], Incoming { read: "10".to_owned(), answer: None });
 }
 

@@ -33,6 +33,14 @@ impl Channel {
             _ => false,
         }
     }
+
+    /// The token of the Telegram bot that it takes answers with. Only one listener can ask for a bot's updates.
+    pub(super) fn answering_bot(&self) -> Option<&Token> {
+        match &self.destination {
+            Destination::Telegram { token, .. } if self.takes_answers() => Some(token),
+            _ => None,
+        }
+    }
 }
 
 /// How messages are sent.

@@ -124,10 +124,18 @@ fn a_wrong_value_is_one_error_with_its_position() {
             "2:13: \"channels\": there is no channel \"y\"; add [notify.channels.y]",
         ),
         ("notify = true", "1:10: \"notify\" cannot be a boolean; write a table such as [notify]"),
+        (
+            "[notify.channels.x]\ntype = \"telegram\"\ntoken-file = \"t\"\nchat = 1\nsenders = [1]\n\
+             [notify.channels.y]\ntype = \"telegram\"\ntoken-file = \"t\"\nchat = 2\nsenders = [1]",
+            "10:11: \"senders\": channel \"x\" takes answers with the same bot; remove \"senders\" from one",
+        ),
     ] {
         let error = parse(text).unwrap_err();
         assert!(error.starts_with(&format!("/c.toml:{expected}")), "{text}: {error}");
     }
+    let bots = "[notify.channels.x]\ntype = \"telegram\"\ntoken = \"t\"\nchat = 1\nsenders = [1]\n\
+                [notify.channels.y]\ntype = \"telegram\"\ntoken = \"t\"\nchat = 2";
+    assert_eq!(parse(bots).unwrap().channels.len(), 2, "only one takes answers");
     let both =
         "[notify.channels.x]\ntype = \"webhook\"\nurl = \"https://h\"\nsecret = \"s-1\"\nsecret-file = \"f\"";
     let error = parse(both).unwrap_err();
