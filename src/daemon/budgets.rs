@@ -233,7 +233,9 @@ mod tests {
         let now: Timestamp = "2026-02-03T12:00:00Z".parse().unwrap();
         let site = folder.path().join("site");
         let line = |cost: u32| {
-            let line = json!({ "ts": now.to_string(), "workspace": site, "outcome": "ok", "durationMs": 0, "costUsd": cost });
+            let line = json!({
+                "ts": now.to_string(), "workspace": site, "outcome": "ok", "durationMs": 0, "costUsd": cost,
+            });
             format!("{line}\n")
         };
         std::fs::write(&journal, line(5)).unwrap();
