@@ -95,8 +95,22 @@ pub struct MissedRuns {
     pub uncounted: Vec<JournalLine>,
 }
 
-/// The runs in the journal since `as_of`, or the last ones in all of it; only those before `until`, if any.
+/// The runs in the journal since `as_of`, or the last ones in all of it. Of the ends, only those before `until`, if any.
 pub fn since(
+    dir: &DataDir,
+    as_of: Option<Timestamp>,
+    until: Option<Position>,
+    state: &Heartbeats,
+) -> io::Result<MissedRuns> {
+    let missed = between(dir, as_of, until, state)?;
+    if until.is_none() {
+        return Ok(missed);
+    }
+    // What ran until now must not run again, even if its line is read later.
+    Ok(MissedRuns { last: between(dir, as_of, None, state)?.last, ..missed })
+}
+
+fn between(
     dir: &DataDir,
     as_of: Option<Timestamp>,
     until: Option<Position>,

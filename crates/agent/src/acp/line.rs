@@ -84,6 +84,7 @@ pub(crate) fn parse(line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown: &mut
                 unknown.add(&[method.as_bytes()]);
             }
         }
+        Some(Message::Stray) => {}
         Some(Message::Other) => unknown.add(&[b"no-method"]),
     }
 }

@@ -121,6 +121,8 @@ pub(super) enum Message {
     },
     /// The response to one of murmur's requests: a result or an error.
     Response(RequestTag, Result<Value, Value>),
+    /// The response to a request that murmur didn't send.
+    Stray,
     /// An object that is none of these.
     Other,
 }
@@ -143,7 +145,7 @@ impl Message {
             (None, Some(id)) => match (id.as_str().and_then(RequestTag::parse), line.remove("error")) {
                 (Some(own), Some(error)) => Self::Response(own, Err(error)),
                 (Some(own), None) => Self::Response(own, Ok(line.remove("result").unwrap_or_default())),
-                (None, _) => Self::Other,
+                (None, _) => Self::Stray,
             },
             (None, None) => Self::Other,
         })
@@ -247,14 +249,11 @@ mod tests {
         }
         let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
         assert_eq!(Message::read(deep.as_bytes()), None);
-        for line in [
-            "{}",
-            "{\"id\":null}",
-            "{\"id\":5,\"result\":{}}",
-            "{\"id\":\"x\",\"error\":1}",
-            "{\"method\":1}",
-        ] {
+        for line in ["{}", "{\"id\":null}", "{\"method\":1}"] {
             assert_eq!(Message::read(line.as_bytes()), Some(Message::Other), "{line}");
+        }
+        for line in ["{\"id\":5,\"result\":{}}", "{\"id\":\"x\",\"error\":1}"] {
+            assert_eq!(Message::read(line.as_bytes()), Some(Message::Stray), "{line}");
         }
     }
 }

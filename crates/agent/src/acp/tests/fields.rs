@@ -53,7 +53,6 @@ fn unknown_fields_of_what_is_read_are_counted() {
     ];
     insta::assert_snapshot!(unknown(&lines).join("\n"), @"
     initialize.agentInfo.birthday
-    no-method
     session/new.mood
     session/prompt.usage.dreamTokens
     session/request_permission.toolCall.aim
