@@ -17,7 +17,7 @@ const OTHERS: &str = "others";
 const LENGTH: usize = 80;
 
 /// How often each unknown type and field was seen, by name; and the ids of counted items that haven't ended, at most
-/// [`NAMES`].
+/// `NAMES`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Unknown(BTreeMap<String, u64>, #[serde(skip)] BTreeSet<String>);
