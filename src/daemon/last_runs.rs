@@ -95,7 +95,7 @@ pub struct MissedRuns {
     pub uncounted: Vec<JournalLine>,
 }
 
-/// The runs in the journal since `as_of`, or the last ones in all of it. Ends are only those before `until`, if any.
+/// The runs in the journal since `as_of`, or the last ones in all of it. Uncounted ends are those before `until`.
 pub fn since(
     dir: &DataDir,
     as_of: Option<Timestamp>,

@@ -121,8 +121,8 @@ pub async fn ask(
     answer.map_err(|problem| problem.in_gate(&name))
 }
 
-/// Notes in `now` what `gate` has seen once the beat has ended, which began when it had seen `begun`: commits during
-/// the beat count as the beat's own, but a page is somebody else's.
+/// Updates `now` with what `gate` sees at the end of a beat that began when it had seen `begun`: commits during the
+/// beat count as its own, but a page is somebody else's.
 pub async fn see_again(
     gate: &Gate,
     context: &GateContext<'_>,

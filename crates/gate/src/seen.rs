@@ -93,7 +93,7 @@ pub struct GateMemory {
     /// Pages.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub pages: BTreeMap<String, Page>,
-    /// The files at the end of the last beat, if others than its agent may have changed some of them.
+    /// The files at the end of the last beat, if anything but its agent may have changed some of them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     ended: BTreeMap<String, Files>,
     /// What they saw before the last beat, which a usage limit stopped.
@@ -144,8 +144,8 @@ impl GateMemory {
             && self.files.iter().all(|(name, files)| is_same(name, files))
     }
 
-    /// Keeps the files new that changed during a beat, which began when the gates saw `begun`, unless its agent
-    /// `edited` them: somebody else may have.
+    /// Keeps files as new that changed during a beat, which began when the gates saw `begun`, unless its agent `edited`
+    /// them: somebody else may have.
     #[must_use]
     pub fn without_others_changes(mut self, begun: &Self, edited: &BTreeSet<String>) -> Self {
         for (name, files) in &mut self.files {

@@ -19,7 +19,7 @@ use sys::versioned::{self, ReadError};
 /// How many days before today are kept.
 const DAYS: i64 = 7;
 
-/// How long to wait for the lock. Who holds it only rewrites the small file.
+/// How long to wait for the lock. Its holder only rewrites a small file.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How many rows are kept. What else is new then is dropped.
