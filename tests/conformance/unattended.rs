@@ -122,7 +122,9 @@ pub(crate) fn budget(claude: &Path) -> Result<()> {
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     ensure!(!refused.status.success() && said.contains("the budget of 0.0001 USD a month"), "{said}");
     let usage: Value = serde_json::from_slice(&place.run(&["usage", "--json"])?.stdout)?;
-    ensure!(usage["total"]["costUsd"] == exceeded["costUsd"], "{exceeded} {usage}");
+    // `usage` adds billionths of a dollar; 2.1.110 reports 0.00033000000000000005.
+    let cost = |value: &Value| value["costUsd"].as_f64().context("no cost");
+    ensure!((cost(&usage["total"])? - cost(&exceeded)?).abs() < 1e-9, "{exceeded} {usage}");
 
     configure(&place, &json!({ "budget": { "day": "1 tokens" } }))?;
     let refused = place.murmur(&["beat"]).output()?;
