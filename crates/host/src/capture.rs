@@ -22,7 +22,7 @@ use murmur_agent::parser::Dialect;
 use murmur_agent::unknown::Unknown;
 use murmur_core::config::captures::Captures;
 use murmur_core::id::AgentId;
-use murmur_rpc::feed::{Feed, Older};
+use murmur_rpc::feed::{Feed, MOST_BYTES, Older};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -67,6 +67,8 @@ pub struct Capture {
     recorder: Recorder,
     store: Option<Store>,
     session: Option<CaptureId>,
+    /// How much of the output the session keeps at most, in bytes.
+    max_bytes: u64,
     /// Whether it has a ledger.
     has_ledger: bool,
     /// Events from this number on are not in the session.
@@ -132,6 +134,7 @@ impl Capture {
             retention: (info.kind != AgentKind::Beat).then_some(retention),
             recorder,
             store,
+            max_bytes,
             has_ledger: session.is_some(),
             session,
             limit,
@@ -224,10 +227,14 @@ impl Capture {
         }
     }
 
-    /// Frees the buffers of an agent that is expected to print nothing for a while.
+    /// Frees the buffers of an agent that is expected to print nothing for a while, and the events that its session has,
+    /// unless later output could remove them there sooner than from memory.
     pub fn rest(&mut self) {
         self.line = Vec::new();
         self.parser.rest();
+        if self.max_bytes >= 4 * MOST_BYTES as u64 {
+            self.feed.leave_to_storage();
+        }
     }
 
     /// Adds one of murmur's own events.

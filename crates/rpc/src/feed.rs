@@ -16,7 +16,10 @@ use tokio::sync::watch;
 pub const EVENT_BUFFER_SIZE: usize = 1000;
 
 /// The maximum total size of these events, in bytes; a single event may exceed it.
-const MOST_BYTES: usize = 8 << 20;
+pub const MOST_BYTES: usize = 8 << 20;
+
+/// Fewer bytes of events stay in memory while an agent rests.
+const FEW_BYTES: usize = 256 << 10;
 
 /// A feed of events.
 #[derive(Debug)]
@@ -91,6 +94,23 @@ impl Feed {
         }
     }
 
+    /// Drops many events from memory, if storage has them byte for byte. Returns whether it did. No event may be added
+    /// meanwhile.
+    pub fn leave_to_storage(&self) -> bool {
+        let (first, lines) = {
+            let ring = self.ring();
+            (ring.first(), if ring.bytes > FEW_BYTES { ring.lines.clone() } else { VecDeque::new() })
+        };
+        let Some(older) = self.older.as_ref().filter(|_| !lines.is_empty()) else { return false };
+        let is_stored = older.open(first).and_then(|mut past| are_next(&mut *past, first, &lines));
+        if matches!(is_stored, Ok(true)) {
+            let mut ring = self.ring();
+            (ring.lines, ring.bytes) = (VecDeque::new(), 0);
+            return true;
+        }
+        false
+    }
+
     /// Notifies readers.
     pub fn notify(&self) {
         self.changed.send_replace(());
@@ -121,6 +141,31 @@ impl Feed {
         let next = from.unwrap_or_else(|| self.next());
         Reader { feed: Arc::clone(self), next, past: None, changed }
     }
+}
+
+/// Whether the next events of `past` are `lines`, from the number `first` on.
+fn are_next(past: &mut dyn Past, first: u64, lines: &VecDeque<Arc<[u8]>>) -> io::Result<bool> {
+    const PAGE: usize = 64 << 10;
+    let (mut lines, mut next, mut page) = (lines.iter(), first, Vec::new());
+    while lines.len() > 0 {
+        page.clear();
+        let events = past.fill(&mut page, PAGE)?;
+        if events.start != next || events.is_empty() {
+            return Ok(false);
+        }
+        next = events.end;
+        let mut rest = page.as_slice();
+        for _ in events {
+            let Some(after) = lines.next().and_then(|line| rest.strip_prefix(&**line)) else {
+                return Ok(false);
+            };
+            rest = after;
+        }
+        if !rest.is_empty() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// See [`Feed::reader`].
@@ -235,99 +280,4 @@ pub fn gap_line(agent_id: &str, missing: Range<u64>) -> Vec<u8> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn push(feed: &Feed, count: u64) {
-        for _ in 0..count {
-            let next = feed.next();
-            feed.push(event_line("chat", "a", next, &next).into());
-        }
-        feed.notify();
-    }
-
-    fn offsets(text: &[u8]) -> Vec<(String, u64)> {
-        text.split_inclusive(|byte| *byte == b'\n')
-            .map(|line| serde_json::from_slice::<crate::envelope::Event>(line).unwrap())
-            .map(|event| (event.event_type, event.offset))
-            .collect()
-    }
-
-    fn read(reader: &mut Reader) -> Vec<(String, u64)> {
-        let mut out = Vec::new();
-        while reader.fill(&mut out, 100) == Filled::Some {}
-        offsets(&out)
-    }
-
-    #[test]
-    fn a_reader_sees_every_event_once_whenever_it_looks() {
-        let feed = Feed::new(AgentId::parse("a").ok(), None);
-        push(&feed, 3);
-        let (mut early, mut late) = (feed.reader(Some(0)), feed.reader(None));
-        assert_eq!(read(&mut early).len(), 3);
-        push(&feed, 2);
-        assert_eq!(read(&mut early), [("chat".to_owned(), 3), ("chat".to_owned(), 4)]);
-        assert_eq!(read(&mut late), read(&mut feed.reader(Some(3))));
-        assert_eq!(early.fill(&mut Vec::new(), 1), Filled::None);
-        feed.end();
-        assert_eq!(early.fill(&mut Vec::new(), 1), Filled::Over);
-    }
-
-    #[test]
-    fn missing_events_are_one_gap() {
-        let feed = Feed::new(AgentId::parse("a").ok(), None);
-        push(&feed, EVENT_BUFFER_SIZE as u64 + 10);
-        let found = read(&mut feed.reader(Some(4)));
-        assert_eq!(found[..2], [(GAP.to_owned(), 4), ("chat".to_owned(), 10)]);
-        assert_eq!(found.len(), EVENT_BUFFER_SIZE + 1);
-    }
-
-    #[derive(Debug)]
-    struct Kept {
-        first: u64,
-        to: u64,
-    }
-
-    #[derive(Debug)]
-    struct Page {
-        at: u64,
-        to: u64,
-    }
-
-    impl Older for Kept {
-        fn open(&self, from: u64) -> io::Result<Box<dyn Past>> {
-            Ok(Box::new(Page { at: from.max(self.first), to: self.to }))
-        }
-    }
-
-    impl Past for Page {
-        fn fill(&mut self, out: &mut Vec<u8>, _most: usize) -> io::Result<Range<u64>> {
-            let from = self.at;
-            if self.at < self.to {
-                out.extend(event_line("old", "a", self.at, &()));
-                self.at += 1;
-            }
-            Ok(from..self.at)
-        }
-    }
-
-    #[test]
-    fn older_events_come_from_storage_without_a_gap() {
-        let feed = Feed::new(AgentId::parse("a").ok(), Some(Box::new(Kept { first: 3, to: 500 })));
-        push(&feed, EVENT_BUFFER_SIZE as u64 + 100);
-        let found = read(&mut feed.reader(Some(1)));
-        assert_eq!(found[..2], [(GAP.to_owned(), 1), ("old".to_owned(), 3)]);
-        let numbers: Vec<u64> = found[1..].iter().map(|(_, offset)| *offset).collect();
-        assert!(numbers.is_sorted_by(|one, next| next - one == 1), "{numbers:?}");
-        assert_eq!(numbers.last(), Some(&(EVENT_BUFFER_SIZE as u64 + 99)));
-    }
-
-    #[test]
-    fn memory_is_also_bounded_by_bytes() {
-        let feed = Feed::new(AgentId::parse("a").ok(), None);
-        for _ in 0..10 {
-            feed.push(vec![b' '; MOST_BYTES / 4].into());
-        }
-        assert_eq!(feed.ring().lines.len(), 4);
-    }
-}
+mod tests;

@@ -4,8 +4,9 @@ use std::time::Duration;
 use tokio::signal::unix::Signal as Signals;
 use tokio::time::{Instant, sleep_until};
 
-/// After this long without a turn, an agent is expected to stay idle.
-pub(super) const REST: Duration = Duration::from_secs(1);
+/// After this long without a turn, an agent is expected to stay idle. By then its output has been synced to disk, which
+/// would bring back memory that is released before.
+pub(super) const REST: Duration = Duration::from_secs(2);
 
 /// Waits until `time`, or forever.
 pub(super) async fn at(time: Option<Instant>) {
