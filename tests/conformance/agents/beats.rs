@@ -205,7 +205,8 @@ fn denied(agent: &mut Agent) -> Result<()> {
     ensure!(line["denials"] == json!(["Bash"]), "{line}");
     if agent.name == "acp:codex-acp" {
         // It offers no denial after which the turn goes on.
-        ensure!(line["error"] == "reported an error: the turn was canceled", "{line}");
+        let error = "reported an error: the turn was canceled, after the guard refused Bash(sudo ls)";
+        ensure!(line["error"] == error, "{line}");
         let decisions = std::fs::read_to_string(agent.place.folder.path().join("data/decisions.jsonl"))?;
         ensure!(decisions.contains("\"by\":{\"kind\":\"guard\""), "{decisions}");
         return Ok(());

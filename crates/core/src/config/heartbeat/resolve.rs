@@ -219,8 +219,8 @@ fn places(workspace: &Workspace, front: &Frontmatter) -> Option<Box<BothPlaces>>
     is_any.then(|| Box::new(both()))
 }
 
-/// The program that runs the agent; `None` if config.toml's applies. Only that one may be asked for if config.json names
-/// none, which [`Heartbeat::problem`] checks.
+/// The program that runs the agent; `None` if config.toml's applies. If config.json names none, only that one may be
+/// asked for, which [`Heartbeat::problem`] checks.
 fn backend(allowed: Option<&Backends>, front: Option<&Backend>) -> Result<Option<Sourced<Backend>>, Failure> {
     let Some(asked) = front else {
         return Ok(allowed.map(|allowed| Sourced::user(allowed.first().clone())));
