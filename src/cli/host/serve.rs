@@ -166,7 +166,7 @@ fn record_run(dir: &DataDir, info: &AgentInfo, run: &Run, ended: Timestamp) {
     if let Err(error) = decisions::record_unanswered(dir, &run.unanswered) {
         log(&Failure::of(&error).line());
     }
-    let unrecorded = Unrecorded {
+    let mut unrecorded = Unrecorded {
         unguarded: run.refusals.unguarded.clone(),
         unknown: run.unknown.clone(),
         version: run.version.clone(),
