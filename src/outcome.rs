@@ -17,7 +17,7 @@ pub mod retryable;
 pub mod servers;
 
 use murmur_agent::event::RunResult;
-use murmur_host::process::{Run, RunEnd, undecided};
+use murmur_host::process::{Run, RunEnd};
 use secrets::mask;
 use servers::Servers;
 
@@ -65,6 +65,7 @@ pub fn conclude(
         return outcome;
     }
     let outcome = refusals::apply(outcome, &run.refusals);
+    let outcome = refusals::explain(outcome, &run.results, &run.refusals, &run.denials);
     required.map_or_else(
         || outcome.clone(),
         |required| required.servers.apply(outcome.clone(), required.names, required.why),
@@ -82,7 +83,6 @@ pub fn early_end(ending: &RunEnd, stop: StopReason) -> Option<EarlyEnd> {
         RunEnd::Stopped { .. } => stopped(stop),
         RunEnd::Exited(_)
         | RunEnd::Signaled(_)
-        | RunEnd::Undecided { .. }
         | RunEnd::Breach { .. }
         | RunEnd::Answered
         | RunEnd::Settled { out_of_turns: false, .. } => None,
@@ -120,7 +120,6 @@ fn gave_up(ending: &RunEnd, results: &[RunResult]) -> bool {
         | RunEnd::Hung { .. }
         | RunEnd::Stopped { .. }
         | RunEnd::OutOfTurns { .. }
-        | RunEnd::Undecided { .. }
         | RunEnd::Breach { .. } => false,
     }
 }
@@ -183,7 +182,6 @@ fn by_precedence(
         }
         RunEnd::Stopped { after, doing } => return Outcome::Error(interrupted::stopped(stop, *after, doing)),
         RunEnd::OutOfTurns { limit } => return Outcome::Error(interrupted::out_of_turns(*limit)),
-        RunEnd::Undecided { call } => return Outcome::Error(undecided(call)),
         RunEnd::Breach { said } => return Outcome::Error(said.clone()),
         RunEnd::Signaled(signal) => Some(format!("killed by signal {signal}")),
         RunEnd::Exited(code) if *code != 0 => Some(format!("exited with code {code}")),

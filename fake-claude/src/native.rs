@@ -63,6 +63,19 @@ pub fn opencode(name: &str, input: &Value) -> (String, Value) {
     }
 }
 
+/// A call to one of Gemini CLI's tools, whose inputs have the same names.
+#[must_use]
+pub fn gemini(name: &str, input: &Value) -> (String, Value) {
+    let own = match name {
+        "Bash" => "run_shell_command",
+        "Read" => "read_file",
+        "Write" => "write_file",
+        "Edit" => "replace",
+        _ => name,
+    };
+    (own.into(), input.clone())
+}
+
 fn renamed(input: &Value, names: &[(&str, &str)]) -> Value {
     let mut input = input.clone();
     for (old, new) in names {
@@ -88,6 +101,7 @@ mod tests {
         assert_eq!(codex("Write", &write), ("apply_patch".into(), json!({"input": patch})));
         assert_eq!(opencode("Write", &write).1, json!({"filePath": "/w/a", "content": "one\ntwo\n"}));
         assert_eq!(opencode("mcp__db__query", &json!({})).0, "db_query");
+        assert_eq!(gemini("Bash", &bash), ("run_shell_command".into(), bash.clone()));
         assert_eq!(codex("view_image", &bash), ("view_image".into(), bash));
     }
 }

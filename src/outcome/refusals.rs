@@ -1,7 +1,9 @@
 //! Turns an `ok` into `attention` if the guard or the backend refused a call, nobody answered the request for one, or
-//! one ran unasked that the guard or rules refuse, and into `error` if a hook failed.
+//! one ran unasked that the guard or rules refuse, and into `error` if a hook failed. The error of a canceled turn
+//! names what was refused before.
 
 use super::{Outcome, QUOTE, SUMMARY, first_characters};
+use murmur_agent::event::RunResult;
 use murmur_core::permit::request::NO_DAEMON;
 use murmur_host::audit::{Refusals, RefusedCalls};
 
@@ -11,6 +13,47 @@ pub fn apply(outcome: Outcome, refusals: &Refusals) -> Outcome {
     if let (Some(failure), false) = (&refusals.failure, matches!(outcome, Outcome::Error(_))) {
         return Outcome::Error(first_characters(&failed(failure), QUOTE));
     }
+    let clauses = clauses(refusals);
+    if clauses.is_empty() {
+        return outcome;
+    }
+    let refused = format!(", but {}", clauses.join(", and "));
+    match outcome {
+        Outcome::Ok => Outcome::Attention(first_characters(&format!("HEARTBEAT_OK{refused}"), SUMMARY)),
+        Outcome::Attention(summary) => {
+            // The agent's answer is recorded elsewhere, too; the refusal only here.
+            let room = SUMMARY.saturating_sub(refused.chars().count());
+            let summary = first_characters(&summary, room.max(SUMMARY / 2));
+            let summary = summary.trim_end_matches([' ', '.']);
+            Outcome::Attention(first_characters(&format!("{summary}{refused}"), SUMMARY))
+        }
+        Outcome::Waiting(_) | Outcome::Error(_) | Outcome::Limited(_) | Outcome::Skipped(_) => outcome,
+    }
+}
+
+/// Returns `outcome` with the denials after which the agent canceled its turn.
+#[must_use]
+pub fn explain(
+    outcome: Outcome,
+    results: &[RunResult],
+    refusals: &Refusals,
+    denied_tools: &[String],
+) -> Outcome {
+    let is_canceled = |result: &RunResult| result.stop_reason.as_deref() == Some(RunResult::CANCELED);
+    match outcome {
+        Outcome::Error(error) if results.iter().any(is_canceled) => {
+            let mut clauses = clauses(refusals);
+            if let (true, Some(tool)) = (clauses.is_empty(), denied_tools.last()) {
+                clauses.push(format!("a call of {tool} was denied"));
+            }
+            let after = if clauses.is_empty() { "" } else { ", after " };
+            Outcome::Error(first_characters(&format!("{error}{after}{}", clauses.join(", and ")), QUOTE))
+        }
+        other => other,
+    }
+}
+
+fn clauses(refusals: &Refusals) -> Vec<String> {
     let clause = |what, calls: &RefusedCalls| {
         let RefusedCalls { first: call, count } = calls;
         match count - 1 {
@@ -31,22 +74,7 @@ pub fn apply(outcome: Outcome, refusals: &Refusals) -> Outcome {
     let ran = ran.into_iter().filter_map(|(calls, refuses)| {
         Some(format!("{} without asking, which {refuses}", clause("it ran", calls.as_ref()?)))
     });
-    let clauses: Vec<String> = by_guard.into_iter().chain(by_backend).chain(unanswered).chain(ran).collect();
-    if clauses.is_empty() {
-        return outcome;
-    }
-    let refused = format!(", but {}", clauses.join(", and "));
-    match outcome {
-        Outcome::Ok => Outcome::Attention(first_characters(&format!("HEARTBEAT_OK{refused}"), SUMMARY)),
-        Outcome::Attention(summary) => {
-            // The agent's answer is recorded elsewhere, too; the refusal only here.
-            let room = SUMMARY.saturating_sub(refused.chars().count());
-            let summary = first_characters(&summary, room.max(SUMMARY / 2));
-            let summary = summary.trim_end_matches([' ', '.']);
-            Outcome::Attention(first_characters(&format!("{summary}{refused}"), SUMMARY))
-        }
-        Outcome::Waiting(_) | Outcome::Error(_) | Outcome::Limited(_) | Outcome::Skipped(_) => outcome,
-    }
+    by_guard.into_iter().chain(by_backend).chain(unanswered).chain(ran).collect()
 }
 
 /// The error of a beat whose hook failed. That no daemon runs is not the hook's fault.
@@ -80,6 +108,24 @@ mod tests {
         assert_eq!(apply(attention("2 tests fail"), &refused(3)), more);
         let Outcome::Attention(long) = apply(attention(&"x".repeat(SUMMARY)), &refused(2)) else { panic!() };
         assert!(long.chars().count() == SUMMARY && long.ends_with("refused Bash(sudo ls) and another call"));
+    }
+
+    #[test]
+    fn the_error_of_a_canceled_turn_names_what_was_denied() {
+        let explained = |stop_reason: &str, refusals: &Refusals, denied: &[String]| {
+            let result = RunResult { stop_reason: Some(stop_reason.to_owned()), ..RunResult::default() };
+            match explain(Outcome::Error("the turn was canceled".to_owned()), &[result], refusals, denied) {
+                Outcome::Error(error) => error,
+                other => panic!("{other:?}"),
+            }
+        };
+        let bash = ["Bash".to_owned()];
+        let by_guard = "the turn was canceled, after the guard refused Bash(sudo ls)";
+        assert_eq!(explained("cancelled", &refused(1), &bash), by_guard);
+        let by_person = "the turn was canceled, after a call of Bash was denied";
+        assert_eq!(explained("cancelled", &Refusals::default(), &bash), by_person);
+        assert_eq!(explained("cancelled", &Refusals::default(), &[]), "the turn was canceled");
+        assert_eq!(explained("refusal", &refused(1), &bash), "the turn was canceled");
     }
 
     #[test]

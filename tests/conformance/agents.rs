@@ -37,8 +37,6 @@ struct Agent {
     package: (&'static str, &'static str, &'static str),
     /// A variable with the path of another executable.
     variable: &'static str,
-    /// Whether fake-model speaks its model's API.
-    has_model: bool,
 }
 
 const AGENTS: [Agent; 6] = [
@@ -52,7 +50,6 @@ const AGENTS: [Agent; 6] = [
             "node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex",
         ),
         variable: "MURMUR_REAL_CODEX",
-        has_model: true,
     },
     Agent {
         name: "acp",
@@ -60,7 +57,6 @@ const AGENTS: [Agent; 6] = [
         program: "opencode",
         package: ("opencode-ai", "1.18.33", "node_modules/opencode-linux-x64/bin/opencode"),
         variable: "MURMUR_REAL_OPENCODE",
-        has_model: true,
     },
     Agent {
         name: "claude-agent-acp",
@@ -72,7 +68,6 @@ const AGENTS: [Agent; 6] = [
             "node_modules/@agentclientprotocol/claude-agent-acp/dist/index.js",
         ),
         variable: "MURMUR_REAL_CLAUDE_AGENT_ACP",
-        has_model: true,
     },
     Agent {
         name: "codex-acp",
@@ -84,7 +79,6 @@ const AGENTS: [Agent; 6] = [
             "node_modules/@agentclientprotocol/codex-acp/dist/index.js",
         ),
         variable: "MURMUR_REAL_CODEX_ACP",
-        has_model: true,
     },
     Agent {
         name: "goose",
@@ -96,7 +90,6 @@ const AGENTS: [Agent; 6] = [
             "node_modules/@aaif/goose-binary-linux-x64/bin/goose",
         ),
         variable: "MURMUR_REAL_GOOSE",
-        has_model: true,
     },
     Agent {
         name: "gemini",
@@ -104,7 +97,6 @@ const AGENTS: [Agent; 6] = [
         program: "gemini",
         package: ("@google/gemini-cli", "0.61.0", "node_modules/@google/gemini-cli/bundle/gemini.js"),
         variable: "MURMUR_REAL_GEMINI",
-        has_model: false,
     },
 ];
 

@@ -78,7 +78,11 @@ pub(crate) fn judge(words: &[String]) -> Result<ExitCode> {
     }
     learn::write(&known)?;
     table(&chosen, &all);
-    Ok(code(advise(&all)))
+    let agree = advise(&all);
+    let seconds = started.elapsed().as_secs();
+    let good = all.iter().filter(|judged| !differs(judged)).count();
+    say(&format!("conformance: {good} of {} versions agree, in {seconds} s", all.len()));
+    Ok(code(agree))
 }
 
 /// The available versions, and why others are not.
@@ -160,6 +164,10 @@ fn table(checks: &[String], all: &[Judged]) {
     }
 }
 
+fn differs(judged: &Judged) -> bool {
+    judged.agreements.values().any(|agreement| *agreement == Agreement::Differs)
+}
+
 /// Prints the differences and what to do; returns whether all agree.
 fn advise(all: &[Judged]) -> bool {
     for judged in all.iter().filter(|judged| !judged.shapes.is_empty() && !judged.is_recorded) {
@@ -171,9 +179,7 @@ fn advise(all: &[Judged]) -> bool {
         let names: Vec<String> = names.collect();
         say(&format!("{}: murmur doesn't know {}", judged.version, names.join(", ")));
     }
-    let differs =
-        |judged: &&Judged| judged.agreements.values().any(|agreement| *agreement == Agreement::Differs);
-    let (bad, good): (Vec<&Judged>, Vec<&Judged>) = all.iter().partition(differs);
+    let (bad, good): (Vec<&Judged>, Vec<&Judged>) = all.iter().partition(|judged| differs(judged));
     let list = |all: &[&Judged]| all.iter().map(|one| one.version.to_string()).collect::<Vec<_>>().join(", ");
     if !good.is_empty() {
         say(&format!(

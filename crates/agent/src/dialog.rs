@@ -120,6 +120,12 @@ pub trait Dialog: Debug + Send {
         false
     }
 
+    /// Whether the agent runs `call`, such as `Bash(ls)`, only once [`Dialog::repeat_decisions`] has allowed it.
+    fn asks_before(&self, call: &str) -> bool {
+        let _runs = call;
+        false
+    }
+
     /// Whether the agent goes on reading stdin after a beat's turn, so that the beat ends only if murmur ends the
     /// agent.
     fn outlives_turn(&self) -> bool {

@@ -357,4 +357,7 @@ impl RunResult {
 
     /// The [`RunResult::subtype`] of a turn that reached the run's limit on its cost.
     pub const OUT_OF_BUDGET: &'static str = "error_max_budget_usd";
+
+    /// The [`RunResult::stop_reason`] of a turn that was canceled.
+    pub const CANCELED: &'static str = "cancelled";
 }

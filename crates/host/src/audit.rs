@@ -51,6 +51,9 @@ pub struct Refusals {
     pub unguarded: Unguarded,
 }
 
+/// Describes a call of which only the result could be read.
+pub(super) const UNREAD: &str = "a call that could not be read";
+
 /// How many calls whose hook asks a person to remember.
 const ASKED: usize = 1000;
 
@@ -331,7 +334,7 @@ impl Audit {
                 let call = self.open.swap_remove(at);
                 (call.words, call.by_client, call.call)
             }
-            None if self.has_lost_calls => ("a call that could not be read".to_owned(), None, None),
+            None if self.has_lost_calls => (UNREAD.to_owned(), None, None),
             // Belongs to the resumed conversation.
             None => return None,
         };

@@ -10,6 +10,7 @@ use murmur_core::id::AgentId;
 use serde::Serialize;
 use std::io;
 use std::path::Path;
+use sys::error::Hinted;
 use sys::paths::DataDir;
 use sys::process_lock::{self, ProcessLock};
 use sys::{clock, process, socket};
@@ -29,8 +30,11 @@ pub struct Cleaned {
 
 /// Cleans up after hosts that died, and removes the records of agents that ended long ago. Takes up to 2 s for each
 /// agent with processes that can't be killed.
+///
+/// # Errors
+/// If the files of hosts, or what a host no longer could record, are not writable. Then the next cleanup tries again.
 pub fn clean(folder: &Path, now: Timestamp) -> io::Result<Cleaned> {
-    let mut cleaned = Cleaned::default();
+    let (mut cleaned, mut failed) = (Cleaned::default(), None);
     for found in process_lock::all(folder)?.into_iter().filter(|found| !found.is_held) {
         // Don't lock a record needlessly: a new host of that agent may want it.
         let ended = Record::parse(&found.text).and_then(|record| record.result);
@@ -47,7 +51,15 @@ pub fn clean(folder: &Path, now: Timestamp) -> io::Result<Cleaned> {
             }
             Some(_) => {}
             None => {
-                reap(&record);
+                let unrecorded = record.unrecorded.clone();
+                if let Err(error) = reap(&mut record) {
+                    failed.get_or_insert(error);
+                    // Nothing twice.
+                    if record.unrecorded != unrecorded {
+                        dead.rewrite(&serde_json::to_vec(&record)?)?;
+                    }
+                    continue;
+                }
                 cleaned.sockets += usize::from(std::fs::remove_file(folder.join(agent_id.socket())).is_ok());
                 if record.info.kind == AgentKind::Beat {
                     // The journal has the outcome of a beat.
@@ -67,7 +79,7 @@ pub fn clean(folder: &Path, now: Timestamp) -> io::Result<Cleaned> {
             cleaned.sockets += usize::from(std::fs::remove_file(folder.join(agent_id.socket())).is_ok());
         }
     }
-    Ok(cleaned)
+    failed.map_or(Ok(cleaned), Err)
 }
 
 fn is_old(result: &AgentEnd, now: Timestamp) -> bool {
@@ -75,10 +87,13 @@ fn is_old(result: &AgentEnd, now: Timestamp) -> bool {
 }
 
 /// Kills what is left of the agent of `record`, whose host is dead, and records what the host no longer could.
-pub(super) fn reap(record: &Record) {
+pub(super) fn reap(record: &mut Record) -> io::Result<()> {
     process::kill_marked(&marks(record.info.agent_id.as_str(), Some(&record.data_dir)));
-    if let Ok(dir) = DataDir::find(Some(&record.data_dir), None, None) {
-        // Best effort: nothing that is written here could tell about a full disk.
-        let _unrecorded = record.unrecorded.record(&dir, &record.info, clock::now());
+    if record.unrecorded.is_empty() {
+        return Ok(());
     }
+    let dir =
+        DataDir::find(Some(&record.data_dir), None, None).map_err(|error| io::Error::other(error.line()))?;
+    let recorded = record.unrecorded.record(&dir, &record.info, clock::now());
+    recorded.map_err(|failure| io::Error::other(failure.line()))
 }

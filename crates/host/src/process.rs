@@ -54,14 +54,9 @@ pub enum RunEnd {
         /// The limit.
         limit: u64,
     },
-    /// One of its calls ran without a decision, and it was killed.
-    Undecided {
-        /// The call, without what looks like a secret.
-        call: String,
-    },
-    /// One of its calls ran against a decision, and it was killed.
+    /// One of its calls had no decision, or ran against one, and it was killed.
     Breach {
-        /// A description, from [`breached`] or [`ran_denied`].
+        /// A description, from [`undecided`], [`breached`] or [`ran_denied`].
         said: String,
     },
     /// It had answered, and murmur ended it, since it would have waited for more messages: it exited with code 0 when
@@ -116,21 +111,24 @@ pub enum LastActivity {
     Nothing,
 }
 
-/// The message for an agent that was killed because `call` ran without a decision.
+/// The message for an agent that was killed because its hook didn't decide on `call`.
 #[must_use]
-pub fn undecided(call: &str) -> String {
-    format!("a call ran without a decision: {call}")
+pub(super) fn undecided(call: &str, has_run: bool) -> String {
+    match has_run {
+        true => format!("a call ran without a decision: {call}"),
+        false => format!("murmur's hook made no decision on a call, so it did not run: {call}"),
+    }
 }
 
 /// The message for an agent that was killed because `call` wrote where it may not.
 #[must_use]
-pub fn breached(call: &str) -> String {
+pub(super) fn breached(call: &str) -> String {
     format!("a call wrote where it is not allowed, because a link changed after the decision: {call}")
 }
 
 /// The message for an agent that was killed because `call` ran after it was denied.
 #[must_use]
-pub fn ran_denied(call: &str) -> String {
+pub(super) fn ran_denied(call: &str) -> String {
     format!("a call ran although it was denied: {call}")
 }
 

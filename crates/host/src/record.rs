@@ -112,8 +112,13 @@ impl Record {
         }
     }
 
-    /// Claims the record in `folder`. Calls `reap` with a dead host's record before it is removed.
-    pub fn claim(&self, folder: &Path, reap: impl Fn(&Self)) -> Result<ProcessLock, ClaimError> {
+    /// Claims the record in `folder`. Calls `reap` with a dead host's record before it is removed; if that fails, the
+    /// record stays.
+    pub fn claim(
+        &self,
+        folder: &Path,
+        reap: impl Fn(&mut Self) -> io::Result<()>,
+    ) -> Result<ProcessLock, ClaimError> {
         let agent = &self.info.agent_id;
         let failed = |source| ClaimError::Failed { agent: agent.clone(), source };
         let text = serde_json::to_vec(self).map_err(|error| failed(error.into()))?;
@@ -128,8 +133,8 @@ impl Record {
             match ProcessLock::take_over(&path).map_err(failed)? {
                 Some(dead) => {
                     let record = dead.read().ok().and_then(|text| Self::parse(&text));
-                    if let Some(record) = record.filter(|record| record.result.is_none()) {
-                        reap(&record);
+                    if let Some(mut record) = record.filter(|record| record.result.is_none()) {
+                        reap(&mut record).map_err(failed)?;
                     }
                     dead.remove().map_err(failed)?;
                 }

@@ -305,7 +305,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             sink(Progress::Agent(event), at);
         });
         if let Some(call) = undecided {
-            self.end_undecided(call);
+            self.end_undecided(&call);
         } else if let Some(call) = breach {
             self.end_breached(call);
         }

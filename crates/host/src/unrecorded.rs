@@ -43,14 +43,20 @@ impl Unrecorded {
         size(self) == size(other)
     }
 
-    /// Records it for the agent with this `info`, which ended `now`.
+    /// Records it for the agent with this `info`, which ended `now`. What remains could not be recorded.
     ///
     /// # Errors
     /// If the journal, or else the counts of unknown output, are not writable.
-    pub fn record(&self, dir: &DataDir, info: &AgentInfo, now: Timestamp) -> Result<(), Failure> {
+    pub fn record(&mut self, dir: &DataDir, info: &AgentInfo, now: Timestamp) -> Result<(), Failure> {
         let line = self.unguarded.journal_line(info, now);
         let journaled = line.map_or(Ok(()), |line| append::append(&dir.journal(), &line));
+        if journaled.is_ok() {
+            self.unguarded = Unguarded::default();
+        }
         let counted = unknown::record(dir, &info.backend.to_string(), &self.version, &self.unknown, now);
+        if counted.is_ok() {
+            self.unknown = Unknown::default();
+        }
         journaled.map_err(|error| unwritable(&dir.journal(), &error))?;
         counted.map_err(|error| unwritable(&dir.unknown(), &error))
     }

@@ -1,10 +1,11 @@
 //! `fake-model SCRIPT.json [--port N] [--requests DIR] [--until-stdin-closes]`: a server that plays a script in the
-//! Messages API, the Responses API and the Chat Completions API.
+//! Messages API, the Responses API, the Chat Completions API and the Gemini API.
 //!
 //! It listens only on 127.0.0.1, so that a real agent runs without credentials and without a network. It prints
 //! `listening PORT` when it is ready. `fake-claude/README.md` documents the script.
 
 mod chat;
+mod gemini;
 mod http;
 mod reply;
 mod responses;

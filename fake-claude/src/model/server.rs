@@ -15,7 +15,7 @@ use sys::pause::pause;
 
 use crate::http::{self, Request};
 use crate::script::{ErrorTurn, Play, Script};
-use crate::{chat, reply, responses};
+use crate::{chat, gemini, reply, responses};
 
 /// An API, by its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +23,7 @@ enum Api {
     Messages,
     Responses,
     Chat,
+    Gemini,
 }
 
 impl Api {
@@ -32,6 +33,9 @@ impl Api {
             _ if path.contains("/v1/messages") => Some(Self::Messages),
             _ if path.ends_with("/responses") => Some(Self::Responses),
             _ if path.ends_with("/chat/completions") => Some(Self::Chat),
+            _ if [":generateContent", ":streamGenerateContent"].iter().any(|end| path.ends_with(end)) => {
+                Some(Self::Gemini)
+            }
             _ => None,
         }
     }
@@ -88,12 +92,23 @@ impl Server {
         if let Some(folder) = &self.requests {
             std::fs::write(folder.join(format!("{number:03}.json")), format!("{body:#}"))?;
         }
-        self.play(api, number, &body, to)
+        let streams = body["stream"] == true || request.path.contains(":stream");
+        self.play(api, streams, number, &body, to)
     }
 
-    fn play(&self, api: Api, number: usize, body: &Value, to: &mut impl io::Write) -> io::Result<()> {
-        let said =
-            if api == Api::Responses { responses::messages_in(body) } else { reply::messages_in(body) };
+    fn play(
+        &self,
+        api: Api,
+        streams: bool,
+        number: usize,
+        body: &Value,
+        to: &mut impl io::Write,
+    ) -> io::Result<()> {
+        let said = match api {
+            Api::Responses => responses::messages_in(body),
+            Api::Gemini => gemini::messages_in(body),
+            Api::Messages | Api::Chat => reply::messages_in(body),
+        };
         let (delay, play) = self.script.choose(body, said);
         pause(delay);
         let (content, end_delay, headers) = match play {
@@ -102,8 +117,10 @@ impl Server {
             }
             Play::Error(error) => {
                 let mut body = json!({"error": error.error});
-                if api == Api::Messages {
-                    body["type"] = "error".into();
+                match api {
+                    Api::Messages => body["type"] = "error".into(),
+                    Api::Gemini => body["error"]["code"] = error.status.into(),
+                    Api::Responses | Api::Chat => {}
                 }
                 return http::json(to, error.status, &timed(&error.headers), &body);
             }
@@ -115,15 +132,17 @@ impl Server {
             Api::Chat => {
                 let id = format!("chat_{number:03}");
                 let message = chat::Message { id, model: &body["model"], content, end_delay };
-                if body["stream"] != true {
+                if !streams {
                     return http::json(to, 200, &[], &message.whole());
                 }
                 return http::stream_data(to, message.chunks());
             }
+            Api::Gemini if streams => return http::stream_data(to, gemini::chunks(content, end_delay)),
+            Api::Gemini => return http::json(to, 200, &[], &gemini::whole(content)),
         }
         let id = format!("msg_{number:03}");
         let message = reply::Message { id, model: &body["model"], content, end_delay };
-        if body["stream"] != true {
+        if !streams {
             return http::json(to, 200, &headers, &message.whole());
         }
         http::stream(to, &headers, message.events())

@@ -28,7 +28,7 @@ use murmur_host::capture::Destination;
 use murmur_host::event::Progress;
 use murmur_host::launch::StartReport;
 use murmur_host::own_denials::OwnDenials;
-use murmur_host::process::{Run, RunEnd, undecided};
+use murmur_host::process::{Run, RunEnd};
 use murmur_host::protocol::AgentInfo;
 use murmur_host::pulses::Pulses;
 use murmur_host::record::AgentEnd;
@@ -166,7 +166,7 @@ fn record_run(dir: &DataDir, info: &AgentInfo, run: &Run, ended: Timestamp) {
     if let Err(error) = decisions::record_unanswered(dir, &run.unanswered) {
         log(&Failure::of(&error).line());
     }
-    let unrecorded = Unrecorded {
+    let mut unrecorded = Unrecorded {
         unguarded: run.refusals.unguarded.clone(),
         unknown: run.unknown.clone(),
         version: run.version.clone(),
@@ -182,7 +182,6 @@ fn record_run(dir: &DataDir, info: &AgentInfo, run: &Run, ended: Timestamp) {
 /// The error, if the agent ended badly.
 fn wrong(ending: &RunEnd) -> Option<String> {
     match ending {
-        RunEnd::Undecided { call } => Some(undecided(call)),
         RunEnd::Breach { said } => Some(said.clone()),
         _ => None,
     }

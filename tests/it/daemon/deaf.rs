@@ -41,7 +41,7 @@ fn held(env: &Env, agent: &str) -> ProcessLock {
         beat: None,
         started_at: "2026-02-03T10:00:00Z".to_owned(),
     };
-    Record::ours(info, env.data()).claim(&env.data().join("hosts"), |_| {}).unwrap()
+    Record::ours(info, env.data()).claim(&env.data().join("hosts"), |_| Ok(())).unwrap()
 }
 
 /// A host of another version; it answers `ping` and fails on any other request.

@@ -62,7 +62,7 @@ fn leave_host(env: &Env, agent: &str, pid: u32, kind: AgentKind) {
     let mut record = Record::ours(info, env.data());
     (record.host.pid, record.host.started) = (pid, began(pid));
     assert!(record.host.is_alive());
-    drop(record.claim(&env.data().join("hosts"), |_| {}).unwrap());
+    drop(record.claim(&env.data().join("hosts"), |_| Ok(())).unwrap());
 }
 
 /// A record of a beat whose process is dead, and whose PID is now that of another process.

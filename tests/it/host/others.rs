@@ -30,7 +30,7 @@ fn held(env: &Env) -> ProcessLock {
         beat: None,
         started_at: "2026-02-03T10:00:00Z".to_owned(),
     };
-    Record::ours(info, env.data()).claim(&env.hosts(), |_| {}).unwrap()
+    Record::ours(info, env.data()).claim(&env.hosts(), |_| Ok(())).unwrap()
 }
 
 /// Answers every request on the socket with `payload`.

@@ -84,3 +84,22 @@ fn calls_that_ran_unasked_are_journaled_even_if_the_host_is_killed() {
     let shown = env.run(["show", ID]);
     assert!(shown.contains("Bash(ls)  unchecked  "), "{shown}");
 }
+
+#[test]
+fn what_a_killed_host_left_is_recorded_once_the_journal_is_writable() {
+    let env = Env::new();
+    unasking(&env);
+    let agent = after_ls(&env);
+    let journal = env.data().join("heartbeats.jsonl");
+    std::fs::create_dir(&journal).unwrap();
+    kill(agent.pid, Signal::KILL);
+    agent.wait_for_end();
+    let said = env.run(["host", "discover"]);
+    assert!(said.contains("heartbeats.jsonl") && said.contains("[exit 1]"), "{said}");
+    std::fs::remove_dir(&journal).unwrap();
+    for _ in 0..2 {
+        env.murmur(["host", "discover"]).run();
+        let [line] = &env.journal()[..] else { panic!("{}", env.journal_text()) };
+        assert_eq!(line["unguarded"], json!(["Bash(ls)"]));
+    }
+}

@@ -126,7 +126,7 @@ fn of_turn(result: &Value, is_counted: bool) -> RunResult {
         "max_tokens" => Some("the model reached its token limit".to_owned()),
         "max_turn_requests" => Some("the agent reached its limit of requests to the model".to_owned()),
         "refusal" => Some("the model refused to continue".to_owned()),
-        "cancelled" => Some("the turn was canceled".to_owned()),
+        RunResult::CANCELED => Some("the turn was canceled".to_owned()),
         other => Some(format!("the turn ended for an unknown reason: {other:?}")),
     };
     let usage = usage(result);

@@ -348,6 +348,11 @@ impl Dialog for CodexDialog {
     fn is_decided_at_start(&self) -> bool {
         true
     }
+
+    /// It never asks about tools of MCP servers that say they only read.
+    fn asks_before(&self, call: &str) -> bool {
+        matches!(self.stage, Stage::Ready { sandbox: None, .. }) && !call.starts_with("mcp__")
+    }
 }
 
 /// Why a call is declined that would leave `sandbox`.

@@ -1,6 +1,7 @@
 //! When and why the host ends its agent: its time limit, its turn limit, or a finished turn.
 
 use super::Host;
+use crate::audit::UNREAD;
 use crate::bounds::{Allowance, Turns};
 use crate::event::{MurmurEvent, Progress};
 use crate::process::{RunEnd, undecided};
@@ -90,11 +91,10 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         self.take(Input::Stop { force, grace });
     }
 
-    /// Kills the agent because a call ran without a decision.
-    pub(super) fn end_undecided(&mut self, call: String) {
-        self.capture.own(MurmurEvent::Problem { text: undecided(&call) });
-        self.stopped.get_or_insert(RunEnd::Undecided { call });
-        self.take(Input::Stop { force: true, grace: Duration::ZERO });
+    /// Kills the agent because its hook didn't decide on a call.
+    pub(super) fn end_undecided(&mut self, call: &str) {
+        let waits = call != UNREAD && self.dialog.asks_before(call);
+        self.end_breached(undecided(call, !waits));
     }
 
     /// Kills the agent because a call ran against a decision.

@@ -85,6 +85,7 @@ fn a_conversation_is_resumed_without_its_turns() {
 #[test]
 fn without_a_sandbox_the_recorded_decision_is_repeated() {
     let mut dialog = at_work("dangerFullAccess");
+    assert!(dialog.asks_before("Bash(ls)") && !dialog.asks_before("mcp__t__poke"));
     let allowed = |id: Value| json!({ "id": id, "result": { "decision": "accept" } });
     let denied = |id: Value| json!({ "id": id, "result": { "decision": "decline" } });
     assert_eq!(answered(&mut dialog, COMMAND, "call_A"), [allowed(json!(0))]);
@@ -104,6 +105,7 @@ fn no_call_leaves_the_users_sandbox() {
         [("readOnly", "read-only"), ("workspaceWrite", "workspace-write"), ("somethingNew", "somethingNew")]
     {
         let mut dialog = at_work(sandbox);
+        assert!(!dialog.asks_before("Bash(ls)"));
         let denied = json!({ "id": 0, "result": { "decision": "decline" } });
         assert_eq!(answered(&mut dialog, COMMAND, "call_A"), [denied], "{sandbox}");
         assert_eq!(answered(&mut dialog, PATCH, "call_B")[0]["result"]["decision"], "decline");

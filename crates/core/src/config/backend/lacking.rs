@@ -56,6 +56,8 @@ pub struct BothPlaces {
     pub(in crate::config) front: KeyPlaces,
     pub(in crate::config) config: KeyPlaces,
     pub(in crate::config) config_file: Arc<Path>,
+    /// The backend that HEARTBEAT.md asks for, if config.json names none.
+    pub(in crate::config) asked: Option<Backend>,
 }
 
 impl BothPlaces {
@@ -131,8 +133,12 @@ mod tests {
             places.add("timeout", Position { line: 9, column: 9 });
             places
         };
-        let mut places =
-            BothPlaces { front: at(2, 11), config: at(3, 4), config_file: Path::new("/config.json").into() };
+        let mut places = BothPlaces {
+            front: at(2, 11),
+            config: at(3, 4),
+            config_file: Path::new("/config.json").into(),
+            asked: None,
+        };
         assert_eq!(line(Some(&places)), format!("/a/HEARTBEAT.md:2:11: {rest}"));
         places.front = KeyPlaces::default();
         assert_eq!(line(Some(&places)), format!("/config.json:3:4: {rest}"));
@@ -147,8 +153,12 @@ mod tests {
         ];
         let mut config = KeyPlaces::default();
         config.add("permissions", Position { line: 3, column: 4 });
-        let places =
-            BothPlaces { front: KeyPlaces::default(), config, config_file: Path::new("/config.json").into() };
+        let places = BothPlaces {
+            front: KeyPlaces::default(),
+            config,
+            config_file: Path::new("/config.json").into(),
+            asked: None,
+        };
         let line = |keys: &[_]| {
             let backend = Backend::Acp("gemini".into());
             check(&backend, keys, Some(&places), Path::new("/a/HEARTBEAT.md")).unwrap_err().line()

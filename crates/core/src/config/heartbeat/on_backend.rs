@@ -1,7 +1,7 @@
 //! What keeps a heartbeat from running on its backend, which config.toml may choose: settings that the backend lacks,
 //! or an ACP agent that nothing configures.
 
-use super::Heartbeat;
+use super::{Heartbeat, resolve};
 use crate::config::approval::{Approval, ApprovalSettings, Checker, Questions};
 use crate::config::backend::{Backend, Capability, check_keys, problem_at_key};
 use crate::config::limit::{Source, Sourced};
@@ -27,10 +27,12 @@ impl Heartbeat {
         let own = self.problem.clone();
         let Some(settings) = settings.filter(|_| own.is_none()) else { return own };
         let backend = self.backend(settings);
-        self.check_on(backend).err().or_else(|| {
-            let unknown = settings.command(backend).err()?.failure();
-            Some(problem_at_key("agent", self.places.as_deref(), &self.file, unknown))
-        })
+        let at_agent = |wrong| problem_at_key("agent", self.places.as_deref(), &self.file, wrong);
+        let asked = self.places.as_ref().and_then(|places| places.asked.as_ref());
+        if let Some(asked) = asked.filter(|asked| *asked != backend) {
+            return Some(at_agent(resolve::not_allowed(asked)));
+        }
+        self.check_on(backend).err().or_else(|| Some(at_agent(settings.command(backend).err()?.failure())))
     }
 
     /// Timeouts that can never end a beat because `timeout` does earlier, one line each.

@@ -209,7 +209,9 @@ impl Heartbeat {
 fn places(workspace: &Workspace, front: &Frontmatter) -> Option<Box<BothPlaces>> {
     let (config_file, config) = &workspace.key_places;
     let is_any = [config, &front.places].into_iter().any(|places| *places != KeyPlaces::default());
+    let asked = front.agent.as_ref().filter(|asked| workspace.agents.is_none() && !asked.is_default());
     let both = || BothPlaces {
+        asked: asked.cloned(),
         front: front.places.clone(),
         config: config.clone(),
         config_file: Arc::clone(config_file),
@@ -217,18 +219,25 @@ fn places(workspace: &Workspace, front: &Frontmatter) -> Option<Box<BothPlaces>>
     is_any.then(|| Box::new(both()))
 }
 
-/// The program that runs the agent; `None` if neither file names one.
+/// The program that runs the agent; `None` if config.toml's applies. If config.json names none, only that one may be
+/// asked for, which [`Heartbeat::problem`] checks.
 fn backend(allowed: Option<&Backends>, front: Option<&Backend>) -> Result<Option<Sourced<Backend>>, Failure> {
     let Some(asked) = front else {
         return Ok(allowed.map(|allowed| Sourced::user(allowed.first().clone())));
     };
-    if asked.is_default() || allowed.is_some_and(|allowed| allowed.allow(asked)) {
-        return Ok(Some(Sourced::front(asked.clone())));
+    match allowed {
+        _ if asked.is_default() => Ok(Some(Sourced::front(asked.clone()))),
+        None => Ok(None),
+        Some(allowed) if allowed.allow(asked) => Ok(Some(Sourced::front(asked.clone()))),
+        Some(_) => Err(not_allowed(asked)),
     }
-    Err(failure!(
+}
+
+pub(super) fn not_allowed(asked: &Backend) -> Failure {
+    failure!(
         "agent: {asked} in HEARTBEAT.md is not allowed by config.json";
         "add \"agent\": \"{asked}\" to the workspace in config.json"
-    ))
+    )
 }
 
 /// The heartbeat of an invalid entry, if its path is known.

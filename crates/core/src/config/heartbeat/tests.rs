@@ -4,6 +4,7 @@ mod limits;
 
 use super::*;
 use crate::config::approval::{Checker, Questions, ResolvedApproval};
+use crate::config::backend::Backend;
 use crate::config::limit::Sourced;
 use jiff::tz::TimeZone;
 use std::fs;
@@ -112,15 +113,19 @@ fn a_workspace_has_its_own_heartbeat_and_named_ones_in_order() {
 #[test]
 fn a_heartbeat_chooses_among_the_agents_that_config_allows() {
     let mut home = Home::new();
-    let agent = |home: &mut Home, config: &str, front: &str| {
+    let mut by_default = Settings::default();
+    let agent_on = |home: &mut Home, by_default: &Settings, config: &str, front: &str| {
         home.config(&format!(r#"{{"path": "@/a", "interval": "1h"{config}}}"#));
         home.write("a/HEARTBEAT.md", format!("---\n{front}\n---\nx"));
         let beat = home.load().heartbeats.remove(0);
-        let chosen =
-            beat.settings.backend.as_ref().map_or_else(|| "-".to_owned(), |chosen| chosen.value.to_string());
-        beat.problem.map_or(chosen, |problem| problem.line().split_once(".md:").unwrap().1.to_owned())
+        match beat.problem(Some(by_default)) {
+            Some(problem) => problem.line().split_once(".md:").unwrap().1.to_owned(),
+            None => beat.backend(by_default).to_string(),
+        }
     };
-    assert_eq!(agent(&mut home, "", "name: x"), "-");
+    let agent =
+        |home: &mut Home, config: &str, front: &str| agent_on(home, &Settings::default(), config, front);
+    assert_eq!(agent(&mut home, "", "name: x"), "claude");
     assert_eq!(agent(&mut home, "", "agent: claude"), "claude");
     assert_eq!(
         agent(&mut home, "", "agent: codex"),
@@ -129,6 +134,18 @@ fn a_heartbeat_chooses_among_the_agents_that_config_allows() {
     assert_eq!(agent(&mut home, r#", "agent": "codex""#, "name: x"), "codex");
     assert_eq!(agent(&mut home, r#", "agent": ["acp:opencode", "codex"]"#, "agent: codex"), "codex");
     assert_eq!(agent(&mut home, r#", "agent": ["acp:opencode", "codex"]"#, "name: x"), "acp:opencode");
+    // To name the one that applies anyway changes nothing.
+    by_default.agent = Some(Backend::Codex);
+    let refused = |asked: &str| {
+        format!(
+            "2:8: agent: {asked} in HEARTBEAT.md is not allowed by config.json; add \"agent\": \"{asked}\" to the workspace in config.json"
+        )
+    };
+    assert_eq!(agent_on(&mut home, &by_default, "", "agent: codex"), "codex");
+    assert_eq!(agent_on(&mut home, &by_default, "", "agent: claude"), "claude");
+    assert_eq!(agent_on(&mut home, &by_default, "", "agent: acp:opencode"), refused("acp:opencode"));
+    let opencode = r#", "agent": "acp:opencode""#;
+    assert_eq!(agent_on(&mut home, &by_default, opencode, "agent: codex"), refused("codex"));
 }
 
 #[test]
