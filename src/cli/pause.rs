@@ -4,8 +4,10 @@ pub(super) mod until;
 
 use super::heartbeat_name::{named, unknown};
 use super::pause_args::{Pause as PauseArgs, Resume as ResumeArgs};
+use super::status::merge_missed;
 use super::style::{local_time, plain_line};
 use super::user_env::UserEnv;
+use crate::daemon::heartbeats::Heartbeats;
 use crate::daemon::pauses::{self, Pause, Pauses};
 use anyhow::bail;
 use derun::cli::stdout::stdout;
@@ -68,8 +70,8 @@ pub(super) fn resume(args: &ResumeArgs, env: &UserEnv) -> anyhow::Result<ExitCod
             pauses.clear();
             was_paused
         })?;
-        let failed = reset_failures(&dir, None)?.values().any(|failures| *failures > 0);
-        let resumed = was_paused || failed;
+        let failed = reset_failures(&dir, None, env, now)?;
+        let resumed = was_paused || !failed.is_empty();
         writeln!(out, "{}", if resumed { "resumed all heartbeats" } else { "nothing is paused" })?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -79,7 +81,7 @@ pub(super) fn resume(args: &ResumeArgs, env: &UserEnv) -> anyhow::Result<ExitCod
             ids.iter().map(|id| pauses.remove(Some(id.as_str())).is_some_and(|was| was.is_active(now)));
         (resumed.collect(), pauses.active(now).any(|pause| pause.heartbeat.is_none()))
     })?;
-    let failed = reset_failures(&dir, Some(&ids))?;
+    let failed = reset_failures(&dir, Some(&ids), env, now)?;
     for (id, was_paused) in ids.iter().zip(resumed) {
         let (what, _) = shown(Some(id));
         if let Some(failures) = failed.get(id.as_str()) {
@@ -99,9 +101,31 @@ pub(super) fn resume(args: &ResumeArgs, env: &UserEnv) -> anyhow::Result<ExitCod
     Ok(ExitCode::SUCCESS)
 }
 
-/// Resets the failures of these heartbeats, or of all, so that they run as scheduled.
-fn reset_failures(dir: &DataDir, ids: Option<&[HeartbeatId]>) -> Result<BTreeMap<String, u32>, Failure> {
-    failures::reset(dir, ids, clock::now()).map_err(|error| unwritable(&dir.failures(), &error))
+/// Resets the failures of these heartbeats, or of all, so that they run as scheduled. Returns how many each had.
+fn reset_failures(
+    dir: &DataDir,
+    ids: Option<&[HeartbeatId]>,
+    env: &UserEnv,
+    now: Timestamp,
+) -> Result<BTreeMap<String, u32>, Failure> {
+    let mut state = Heartbeats::default();
+    // Of an invalid config.json, only the heartbeats that the daemon knew are reset.
+    if let Ok(loaded) = Cache::new(env.time_zone()).load(&dir.config(), now) {
+        let _wrong_ones = state.load(loaded.heartbeats, loaded.max_concurrent, now);
+        state.set_streaks(failures::read(dir).unwrap_or_default(), now);
+        let _runs = merge_missed(&mut state, dir, now);
+    }
+    let known: Vec<HeartbeatId> = state.entries().iter().map(|entry| entry.heartbeat.id.clone()).collect();
+    let reset = failures::reset(dir, ids.unwrap_or(&known), ids.is_none(), now);
+    let mut had = reset.map_err(|error| unwritable(&dir.failures(), &error))?;
+    // The journal may have failures that no daemon has counted.
+    for entry in state.entries().iter().filter(|entry| entry.failures() > 0) {
+        let id = &entry.heartbeat.id;
+        if ids.is_none_or(|ids| ids.contains(id)) {
+            had.insert(id.to_string(), entry.failures());
+        }
+    }
+    Ok(had)
 }
 
 /// What is paused, and how it is named on the command line.

@@ -158,6 +158,24 @@ pub(super) async fn current(
     }
 }
 
+/// Adds to `state` what the daemon saved and what has run since, and returns the last runs.
+pub(super) fn merge_missed(state: &mut Heartbeats, dir: &DataDir, now: Timestamp) -> LastRuns {
+    let saved = last_runs::read(dir, now);
+    let mut known = saved.runs.clone();
+    state.merge_last_runs(saved.runs, now);
+    // Without that file, this would read the whole journal.
+    if saved.as_of.is_some() {
+        let missed = last_runs::since(dir, saved.as_of, None, state).unwrap_or_default();
+        known.extend(missed.last.clone());
+        state.merge_last_runs(missed.last, now);
+        for line in &missed.uncounted {
+            // The daemon reports it.
+            let _change = state.beat_ended(line, now);
+        }
+    }
+    known
+}
+
 /// The status without a daemon, from files.
 pub(super) async fn from_files(
     dir: &DataDir,
@@ -183,19 +201,7 @@ pub(super) async fn from_files(
             let _wrong_ones = state.load(loaded.heartbeats, loaded.max_concurrent, now);
             let heartbeats: Vec<_> = state.entries().iter().map(|entry| entry.heartbeat.clone()).collect();
             state.set_accounts(&Accounts::find(&heartbeats, &env.user()?), now);
-            let saved = last_runs::read(dir, now);
-            known.clone_from(&saved.runs);
-            state.merge_last_runs(saved.runs, now);
-            // Without that file, this would read the whole journal.
-            if saved.as_of.is_some() {
-                let missed = last_runs::since(dir, saved.as_of, None, &state).unwrap_or_default();
-                known.extend(missed.last.clone());
-                state.merge_last_runs(missed.last, now);
-                for line in &missed.uncounted {
-                    // The daemon reports it.
-                    let _change = state.beat_ended(line, now);
-                }
-            }
+            known = merge_missed(&mut state, dir, now);
         }
         Err(error) => problems.push(error.line()),
     }

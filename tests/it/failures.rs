@@ -157,6 +157,34 @@ fn beats_that_end_without_a_daemon_count_once() {
 }
 
 #[test]
+fn resume_all_resets_failures_that_no_daemon_has_counted() {
+    let env = Env::new();
+    let site = configured(&env, json!({ "interval": "1h", "breaker": 2 }));
+    plays(&site, "ok");
+    let daemon = env.daemon();
+    env.wait_for_journal(1);
+    daemon.stop();
+    assert!(!env.data().join("failures.json").exists());
+    plays(&site, "api-400");
+    for all in [true, false] {
+        env.run(["beat", "site"]);
+        env.run(["beat", "site"]);
+        let failing = || env.murmur(["status", "--json"]).json()["heartbeats"][0]["failures"].clone();
+        assert_eq!(failing(), 2);
+        let (name, said) = match all {
+            true => ("--all", "resumed all heartbeats".to_owned()),
+            false => ("site", format!("{} failed 2 times in a row; its failure count is reset", site.path())),
+        };
+        assert_eq!(env.run(["resume", name]), format!("{said}\n[exit 0]"));
+        assert_eq!(failing(), Value::Null);
+    }
+    assert_eq!(env.run(["resume", "--all"]), "nothing is paused\n[exit 0]");
+    let daemon = env.daemon();
+    assert!(failed(&env, 0)["held"].is_null());
+    daemon.stop();
+}
+
+#[test]
 fn a_timeout_and_a_beat_that_costs_too_much_open_the_breaker_and_a_success_may_use_up_the_budget() {
     let env = Env::new();
     let site = configured(

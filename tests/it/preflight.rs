@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::env::{Env, Workspace, fake_claude, result};
+use crate::env::{Env, MURMUR, Workspace, fake_claude, result};
 
 /// The error of a beat, which started no agent.
 fn error(env: &Env) -> String {
@@ -22,6 +22,27 @@ fn a_disk_with_too_little_space_is_an_error() {
     assert!(error.starts_with("only ") && error.contains("less than \"minFree\", 9999 TiB"), "{error}");
     let shown = env.run(["beat", "site", "--dry-run"]);
     assert!(shown.contains("minFree: 9999TiB  (HEARTBEAT.md)"), "{shown}");
+}
+
+#[test]
+fn a_read_only_workspace_is_an_error() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    site.plays(&json!({ "stdout": "" }));
+    let script =
+        r#"mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && echo mounted && exec "$2" beat "$1""#;
+    let beat = env.program("unshare", ["-rm", "sh", "-c", script, "sh", site.path(), MURMUR]).run();
+    if !beat.starts_with("mounted\n") {
+        eprintln!("not tested: mounting is not possible here: {beat}");
+        return;
+    }
+    let line = env.journal().pop().unwrap();
+    let error = format!(
+        "cannot write to the workspace {}: Read-only file system; let the user who runs murmur write to it",
+        site.path()
+    );
+    assert_eq!((&line["error"], &line["exit"]), (&json!(error), &Value::Null));
+    assert!(env.agents().is_empty());
 }
 
 #[test]

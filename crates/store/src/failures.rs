@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use murmur_core::config::heartbeat::HeartbeatId;
 use murmur_core::failures::Streak;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use sys::error::Failure;
 use sys::paths::DataDir;
@@ -45,23 +45,21 @@ pub fn set(dir: &DataDir, id: &HeartbeatId, streak: Option<Streak>) -> io::Resul
     })
 }
 
-/// Resets the failures of these heartbeats, or of all, so that none from before `now` count any more. Returns how many
-/// each had.
+/// Resets the failures of these heartbeats, and with `and_others` of all that have any, so that none from before `now`
+/// count any more. Returns how many each had.
 pub fn reset(
     dir: &DataDir,
-    ids: Option<&[HeartbeatId]>,
+    ids: &[HeartbeatId],
+    and_others: bool,
     now: Timestamp,
 ) -> io::Result<BTreeMap<String, u32>> {
-    if ids.is_none() && !dir.failures().exists() {
-        return Ok(BTreeMap::new());
-    }
     let mut had = BTreeMap::new();
+    if ids.is_empty() && !dir.failures().exists() {
+        return Ok(had);
+    }
     change(dir, |streaks| {
-        let ids = match ids {
-            Some(ids) => ids.iter().map(|id| id.as_str().to_owned()).collect(),
-            None => streaks.keys().cloned().collect::<Vec<_>>(),
-        };
-        for id in ids {
+        let others = streaks.keys().filter(|_| and_others).cloned();
+        for id in others.chain(ids.iter().map(ToString::to_string)).collect::<BTreeSet<_>>() {
             let streak = streaks.insert(id.clone(), Streak::none(now));
             had.extend(streak.filter(|streak| streak.failures > 0).map(|streak| (id, streak.failures)));
         }
@@ -96,7 +94,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
         let now = "2026-02-03T11:00:00Z".parse().unwrap();
-        assert_eq!(reset(&dir, None, now).unwrap(), BTreeMap::new());
+        assert_eq!(reset(&dir, &[], true, now).unwrap(), BTreeMap::new());
         assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none());
         let [one, two, three] = ["/a", "/b", "/c"].map(HeartbeatId::parse);
         for (id, failures) in [(&one, 1), (&two, 2), (&one, 7), (&three, 3)] {
@@ -104,8 +102,8 @@ mod tests {
         }
         set(&dir, &three, None).unwrap();
         assert_eq!(read(&dir).unwrap().values().map(|streak| streak.failures).collect::<Vec<_>>(), [7, 2]);
-        assert_eq!(reset(&dir, Some(&[two, three]), now).unwrap(), BTreeMap::from([("/b".to_owned(), 2)]));
-        assert_eq!(reset(&dir, None, now).unwrap(), BTreeMap::from([("/a".to_owned(), 7)]));
+        assert_eq!(reset(&dir, &[two, three], false, now).unwrap(), BTreeMap::from([("/b".to_owned(), 2)]));
+        assert_eq!(reset(&dir, &[], true, now).unwrap(), BTreeMap::from([("/a".to_owned(), 7)]));
         // Beats from before that do not count any more, even if the daemon missed them.
         let none = ["/a", "/b", "/c"].map(|id| (id.to_owned(), Streak::none(now)));
         assert_eq!(read(&dir).unwrap(), none.into());

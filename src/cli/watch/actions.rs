@@ -108,7 +108,7 @@ fn resume(id: &str, dir: &DataDir) -> anyhow::Result<String> {
         pauses.remove(Some(id));
         pauses.active(clock::now()).any(|pause| pause.heartbeat.is_none())
     })?;
-    let reset = failures::reset(dir, Some(&[HeartbeatId::parse(id)]), clock::now());
+    let reset = failures::reset(dir, &[HeartbeatId::parse(id)], false, clock::now());
     reset.map_err(|error| unwritable(&dir.failures(), &error))?;
     if all {
         return Ok("all heartbeats are paused; to resume them, run: murmur resume --all".to_owned());

@@ -76,6 +76,12 @@ pub(super) fn parse(yaml: &str) -> (Keys, Mistakes) {
         // The YAML begins on the second line of the file.
         let line = usize::try_from(place.line).unwrap_or_default().saturating_sub(2);
         let key = if is_of_key { leave_out(&mut lines, line) } else { None };
+        let what = match (error.without_snippet(), key) {
+            (Error::SerdeUnknownField { expected, .. }, Some(key)) if expected.len() != KEYS.len() => {
+                what.after(format_args!("{key:?}: "))
+            }
+            _ => what,
+        };
         wrong.add(key.unwrap_or_default(), place, what);
         if key.is_none() {
             break;

@@ -142,9 +142,15 @@ fn a_wrong_word_is_refused_with_what_is_accepted() {
 
 #[test]
 fn every_wrong_value_is_one_error_with_its_place_key_and_what_is_accepted() {
+    use crate::config::approval::Choice;
+    use crate::config::budget::{Budget, Usd};
     use crate::config::cron::Crons;
     use crate::config::file::File;
     use crate::config::frontmatter;
+    use crate::config::on_failure::{Breaker, Retry};
+    use crate::config::requires::Requires;
+    use crate::config::reserve::{OnLimit, Reserve};
+    use crate::config::size::Size;
     const JSON_SPAN: &str = "write a string such as \"5m\" or \"1h30m\"";
     const YAML_SPAN: &str = "write an interval such as 30m or 1h30m";
     const SPAN: &str = "write whole numbers with d, h, m or s, largest first, such as \"30m\" or \"1h30m\"";
@@ -152,6 +158,14 @@ fn every_wrong_value_is_one_error_with_its_place_key_and_what_is_accepted() {
     let dates = [Except::ACCEPTED; 2];
     let catch_up = [CatchUp::ACCEPTED; 2];
     let words = [Overlap::ACCEPTED; 2];
+    let on = [On::ACCEPTED; 2];
+    let limited = [OnLimit::ACCEPTED; 2];
+    let reserve = [Reserve::ACCEPTED; 2];
+    let sizes = [Size::ACCEPTED; 2];
+    let breaker = [Breaker::ACCEPTED; 2];
+    let retry = [Retry::ACCEPTED; 2];
+    let usd = [Usd::ACCEPTED; 2];
+    let requires = [Requires::ACCEPTED; 2];
     let crons = Crons::new(TimeZone::UTC);
     for (key, value, accepted) in [
         ("enabled", "\"maybe\"", ["write true or false"; 2]),
@@ -173,6 +187,28 @@ fn every_wrong_value_is_one_error_with_its_place_key_and_what_is_accepted() {
         ("startDeadline", "{}", [JSON_SPAN, YAML_SPAN]),
         ("overlap", "\"kill\"", words),
         ("overlap", "[]", words),
+        ("on", "\"src/**\"", on),
+        ("on", "{\"path\": []}", on),
+        ("on", "{\"path\": \"a\", \"x\": 1}", on),
+        ("onLimit", "\"wait\"", limited),
+        ("onLimit", "[]", limited),
+        ("reserve", "\"0.3\"", reserve),
+        ("reserve", "\"100%\"", reserve),
+        ("reserve", "{}", reserve),
+        ("startTimeout", "\"2 minutes\"", [SPAN; 2]),
+        ("startTimeout", "\"0s\"", ["write at least \"1s\""; 2]),
+        ("idleTimeout", "\"-1s\"", [SPAN; 2]),
+        ("idleTimeout", "[]", [JSON_SPAN, YAML_SPAN]),
+        ("toolTimeout", "\"1s1h\"", [SPAN; 2]),
+        ("toolTimeout", "{}", [JSON_SPAN, YAML_SPAN]),
+        ("minFree", "\"256 MB\"", sizes),
+        ("breaker", "\"often\"", breaker),
+        ("retry", "{\"max\": 3, \"backof\": \"1m\"}", retry),
+        ("retry", "[3]", retry),
+        ("maxBudgetUsd", "0", usd),
+        ("budget", "{\"day\": 0}", [Budget::ACCEPTED; 2]),
+        ("budget", "[5, 5, 5]", [Budget::ACCEPTED; 2]),
+        ("requires", "\"mail\"", requires),
     ] {
         let text = format!(
             "{{\"workspaces\": [\n{{\"path\": \"/a\", \"interval\": \"1h\", \"{key}\": {value}}},\n{{\"path\": \"/b\"}}]}}"
@@ -188,5 +224,67 @@ fn every_wrong_value_is_one_error_with_its_place_key_and_what_is_accepted() {
         assert_eq!(error.place().map(|place| place.line), Some(3), "{text}");
         let line = error.line();
         assert!(line.starts_with(&format!("\"{key}\"")) && line.ends_with(accepted[1]), "{line}");
+    }
+}
+
+#[test]
+fn every_key_refuses_every_other_kind_of_value() {
+    use crate::config::cron::Crons;
+    use crate::config::file::{self, File};
+    use crate::config::frontmatter;
+    const VALUES: [&str; 20] = [
+        "true",
+        "7",
+        "0",
+        "-1",
+        "1.5",
+        "\"what ever\"",
+        "\"\"",
+        "\"0s\"",
+        "\"0%\"",
+        "\"100%\"",
+        "\"5 EUR\"",
+        "[]",
+        "[7]",
+        "[7, 7, 7]",
+        "[[]]",
+        "{}",
+        "{\"x\": 1}",
+        "{\"path\": 7}",
+        "{\"day\": 0}",
+        "{\"max\": 0}",
+    ];
+    let crons = Crons::new(TimeZone::UTC);
+    let is_read_apart = |key: &str| matches!(key, "path" | "name" | "lastRun" | "lastRuns");
+    let is_accepted =
+        |line: &str| ["; write ", "; use ", "; remove it"].iter().any(|hint| line.contains(hint));
+    for key in file::KEYS.into_iter().filter(|key| !is_read_apart(key)) {
+        let mut refused = [0, 0];
+        for value in VALUES {
+            let text = format!(
+                "{{\"workspaces\": [\n{{\"path\": \"/a\", \"{key}\": {value}}},\n{{\"path\": \"/b\"}}]}}"
+            );
+            let file = File::parse(text.as_bytes(), std::path::Path::new("/config.json"), &crons).unwrap();
+            assert!(file.workspaces[1].is_ok(), "only that workspace is wrong: {text}");
+            if let Err(wrong) = &file.workspaces[0] {
+                let line = wrong.problem.line();
+                let start = format!("/config.json:2:{}: \"{key}\"", key.len() + 20);
+                assert!(line.starts_with(&start) && is_accepted(&line) && !line.contains('\n'), "{line}");
+                refused[0] += 1;
+            }
+            let text = format!("---\nname: x\n{key}: {value}\n---\nx");
+            if let Err(error) = frontmatter::split(text.as_bytes(), &crons) {
+                let line = error.line();
+                let start = match key {
+                    "gates" => "unknown key \"gates\"; only ".to_owned(),
+                    _ => format!("\"{key}\""),
+                };
+                let is_one = line.starts_with(&start) && !line.contains('\n');
+                assert!(is_one && (key == "gates" || is_accepted(&line)), "{value}: {line}");
+                assert_eq!(error.place().map(|place| place.line), Some(3), "{text}");
+                refused[1] += 1;
+            }
+        }
+        assert!(refused.iter().all(|count| *count >= 10), "{key}: {refused:?}");
     }
 }
