@@ -43,7 +43,7 @@ fn set_or_show(agent: Option<&str>, task: Option<&str>, env: &UserEnv) -> anyhow
         (Some(agent), Some(title)) => {
             env.own_data_dir()?;
             let known = runtime()?.block_on(known_agents::all(&sources(env)?, clock::now()))?;
-            let meant = agents::meant(agent, &known)?;
+            let meant = agents::meant(agent, &known, env)?;
             set(meant.map_or(agent, |meant| &meant.agent_id), title, env)?;
             // It may start later, or the id may be misspelled.
             if meant.is_none() {
@@ -65,7 +65,7 @@ fn running(typed: &str, env: &UserEnv) -> anyhow::Result<Option<String>> {
     Ok(if known.is_empty() {
         None
     } else {
-        agents::meant(typed, &known)?.map(|agent| agent.agent_id.clone())
+        agents::meant(typed, &known, env)?.map(|agent| agent.agent_id.clone())
     })
 }
 
