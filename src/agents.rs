@@ -102,6 +102,8 @@ pub struct Agent {
     pub git_branch: String,
     /// The folder it works in.
     pub workspace: PathBuf,
+    /// The name of the heartbeat whose beat it runs, according to its host.
+    pub heartbeat: Option<String>,
     /// Its process id, if known.
     pub pid: Option<u32>,
     /// Claude Code's id of the conversation.

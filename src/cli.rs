@@ -7,6 +7,7 @@ mod args;
 mod beat;
 #[cfg(test)]
 mod book;
+mod called;
 mod capture;
 mod complaint;
 mod completions;

@@ -23,6 +23,8 @@ pub struct Hosted {
     pub session_id: Option<SessionId>,
     /// The beat that it runs.
     pub beat: Option<BeatId>,
+    /// The name of the heartbeat that the beat is of, if it has one.
+    pub heartbeat: Option<String>,
     /// When its host started.
     pub started_at: Option<Timestamp>,
     /// Its last sign of life.
@@ -95,7 +97,8 @@ impl Hosted {
         };
         let started_at = info.and_then(|info| time(&info.started_at));
         let beat = info.and_then(|info| info.beat.clone());
-        Self { status, backend, worktree, session_id, beat, started_at, at, task: None }
+        let heartbeat = info.and_then(|info| info.heartbeat.clone());
+        Self { status, backend, worktree, session_id, beat, heartbeat, started_at, at, task: None }
     }
 
     /// Whether its host is alive.

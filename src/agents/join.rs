@@ -166,6 +166,7 @@ impl Row<'_> {
                 .find(|folder| !folder.as_os_str().is_empty())
                 .cloned()
                 .unwrap_or_default(),
+            heartbeat: self.host.and_then(|host| host.heartbeat.clone()),
             pid,
             session_id: ids.into_iter().flatten().next().cloned(),
             error: pulse.and_then(|pulse| pulse.error.clone()),
@@ -175,7 +176,7 @@ impl Row<'_> {
         })
     }
 
-    /// `None` for an ended host without other data.
+    /// `None` for a beat that has ended, without other data.
     fn activity(&self) -> Option<Activity> {
         let other = self.without_host();
         Some(match self.host.map(|host| (&host.status, host.at)) {
@@ -190,16 +191,17 @@ impl Row<'_> {
             }
             Some((HostStatus::Dead, _)) => Activity::gone("dead", State::Running, None),
             Some((HostStatus::Ended { killed }, ended)) => {
-                let other = other?;
-                // The id continues without a host.
-                if other.is_alive == Some(true)
-                    && self.last_without_host().is_some_and(|(_, at)| Some(at) > ended)
-                {
-                    other
-                } else if *killed {
-                    Activity::gone("dead", State::Running, other.pid)
-                } else {
-                    Activity::gone("exited", State::Exited, other.pid)
+                let is_beat = self.host.is_some_and(|host| host.beat.is_some());
+                if other.is_none() && is_beat {
+                    return None;
+                }
+                let pid = other.and_then(|other| other.pid);
+                let is_newer = self.last_without_host().is_some_and(|(_, at)| Some(at) > ended);
+                match other.filter(|other| other.is_alive == Some(true) && is_newer) {
+                    // The id continues without a host.
+                    Some(other) => other,
+                    None if *killed => Activity::gone("dead", State::Running, pid),
+                    None => Activity::gone("exited", State::Exited, pid),
                 }
             }
             None => other?,

@@ -81,13 +81,14 @@ impl Known {
     /// Rereads all pulses.
     pub fn read_pulses(&mut self, sources: &Sources) -> io::Result<()> {
         let found = folder::all(&sources.dir)?.into_iter();
-        self.pulses = found.filter_map(|found| heard(sources, found)).collect();
+        self.pulses = found.filter_map(|found| heard(sources, found, None)).collect();
         Ok(())
     }
 
     /// Rereads the pulse at `path`.
     pub fn read_pulse(&mut self, sources: &Sources, path: &Path) {
-        match folder::read(path).and_then(|found| heard(sources, found)) {
+        let before = self.pulses.get(path);
+        match folder::read(path).and_then(|found| heard(sources, found, before)) {
             Some((path, heard)) => self.pulses.insert(path, heard),
             None => self.pulses.remove(path),
         };
@@ -136,10 +137,17 @@ impl Known {
     }
 }
 
-fn heard(sources: &Sources, found: FoundPulse) -> Option<(PathBuf, KnownPulse)> {
+/// What is known from a pulse, `before` which there was another one in the same file.
+fn heard(sources: &Sources, found: FoundPulse, before: Option<&KnownPulse>) -> Option<(PathBuf, KnownPulse)> {
     let at = found.pulse.at()?;
     let task = task::find(&sources.dir, &found.pulse.agent_id);
-    let is_alive = is_alive(&found.pulse, at);
+    // The end of a process is noticed otherwise.
+    let is_known = |before: &&KnownPulse| before.is_alive == Some(true) && before.at <= at;
+    let known = before.filter(is_known).and_then(|before| process(&before.pulse));
+    let is_alive = match process(&found.pulse) {
+        pid @ Some(_) if pid == known => Some(true),
+        _ => is_alive(&found.pulse, at),
+    };
     Some((found.path, KnownPulse { pulse: found.pulse, at, is_alive, task }))
 }
 

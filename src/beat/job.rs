@@ -321,6 +321,7 @@ impl Job {
             worktree: self.workspace.clone(),
             issue: None,
             beat: Some(self.beat.clone()),
+            heartbeat: self.name.clone(),
             started_at: clock::rfc3339(started),
         }
     }

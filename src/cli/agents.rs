@@ -11,6 +11,7 @@ mod watch;
 
 use super::agents_args::AgentShow;
 use super::args::Agents;
+use super::called::Called;
 use super::requests;
 use super::runtime;
 use super::style::Style;
@@ -25,11 +26,9 @@ use murmur_core::config::settings::Settings;
 use murmur_core::naming::{self, Candidate, LAST};
 use murmur_store::pulse::health::Health;
 use serde_json::json;
-use std::ffi::OsStr;
 use std::io::{self, IsTerminal, Write};
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use sys::error::{Failure, Hinted};
+use sys::error::Hinted;
 use sys::failure;
 use sys::{clock, terminal};
 use waiting::Waiting;
@@ -42,7 +41,9 @@ pub(super) fn run(args: &Agents, env: &UserEnv) -> anyhow::Result<ExitCode> {
         let agent = match &args.agent {
             Some(typed) => {
                 let agents = runtime.block_on(agents::all(&sources, clock::now()))?;
-                Some(meant(typed, &agents)?.map_or_else(|| typed.clone(), |agent| agent.agent_id.clone()))
+                Some(
+                    meant(typed, &agents, env)?.map_or_else(|| typed.clone(), |agent| agent.agent_id.clone()),
+                )
             }
             None => None,
         };
@@ -54,7 +55,7 @@ pub(super) fn run(args: &Agents, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let mut agents = runtime.block_on(agents::all(&sources, now))?;
     runtime.block_on(Waiting::now(&sources.dir))?.mark(&mut agents);
     if let Some(wanted) = &args.agent {
-        let wanted = &*chosen(wanted, &agents)?;
+        let wanted = &*chosen(wanted, &agents, env)?;
         return one::show(&sources.dir, &agents, wanted, (args.count, args.json), now);
     }
     let mut agents = by_urgency(agents);
@@ -102,8 +103,8 @@ pub(super) fn show(args: &AgentShow, env: &UserEnv) -> anyhow::Result<ExitCode> 
 }
 
 /// The id of the agent in `agents` that `typed` stands for.
-fn chosen(typed: &str, agents: &[Agent]) -> anyhow::Result<String> {
-    match meant(typed, agents)? {
+fn chosen(typed: &str, agents: &[Agent], env: &UserEnv) -> anyhow::Result<String> {
+    match meant(typed, agents, env)? {
         Some(agent) => Ok(agent.agent_id.clone()),
         None => bail!(failure!("no agent {typed:?}"; "see: murmur agent list")),
     }
@@ -111,14 +112,20 @@ fn chosen(typed: &str, agents: &[Agent]) -> anyhow::Result<String> {
 
 /// The agent in `agents` that `typed` stands for; `last` is the one last heard from. Running agents come before
 /// those that have ended.
-pub(super) fn meant<'a>(typed: &str, agents: &'a [Agent]) -> Result<Option<&'a Agent>, Failure> {
+pub(super) fn meant<'a>(
+    typed: &str,
+    agents: &'a [Agent],
+    env: &UserEnv,
+) -> anyhow::Result<Option<&'a Agent>> {
+    let called = Called::of(typed, &env.read_data_dir()?, env);
     let find = |agents: &[&'a Agent]| {
-        let called = Called::of(typed);
-        let candidate = |agent: &&Agent| called.candidate(&agent.agent_id, None, &agent.workspace);
+        let candidate = |agent: &&Agent| {
+            called.agent(&agent.agent_id, None, &agent.workspace, agent.heartbeat.as_deref())
+        };
         let candidates: Vec<Candidate> = agents.iter().map(candidate).collect();
         let last = agents.iter().enumerate().max_by_key(|(_, agent)| agent.at).map(|(index, _)| index);
         let found = naming::find(naming::Noun::Agent, typed, &candidates, last)?;
-        Ok(found.and_then(|index| agents.get(index).copied()))
+        anyhow::Ok(found.and_then(|index| agents.get(index).copied()))
     };
     let is_left = |agent: &&Agent| agent.health != Health::Exited || agent.agent_id == typed;
     let running: Vec<&Agent> = agents.iter().filter(is_left).collect();
@@ -128,33 +135,6 @@ pub(super) fn meant<'a>(typed: &str, agents: &'a [Agent]) -> Result<Option<&'a A
         return Ok(Some(found));
     }
     find(&agents.iter().collect::<Vec<_>>())
-}
-
-/// Whether `typed` is the path of an existing folder. A word without `/` is a name.
-pub(super) fn is_folder(typed: &str) -> bool {
-    (typed.contains('/') || matches!(typed, "." | "..")) && Path::new(typed).is_dir()
-}
-
-/// What an agent may be called: by its id, project, or folder.
-pub(super) struct Called<'a> {
-    typed: &'a str,
-    folder: Option<PathBuf>,
-}
-
-impl<'a> Called<'a> {
-    /// The agents that `typed` could name.
-    pub(super) fn of(typed: &'a str) -> Self {
-        let folder = if is_folder(typed) { Path::new(typed).canonicalize().ok() } else { None };
-        Self { typed, folder }
-    }
-
-    /// The agent `id` of this project, in this folder.
-    pub(super) fn candidate(&self, id: &str, project: Option<&str>, folder: &Path) -> Candidate {
-        let is_there = self.folder.as_deref() == Some(folder);
-        let names = project.into_iter().chain(folder.file_name().and_then(OsStr::to_str));
-        let names = names.chain(is_there.then_some(self.typed)).map(str::to_owned);
-        Candidate { id: id.to_owned(), names: names.filter(|name| name != LAST).collect() }
-    }
 }
 
 /// Printed if there are no agents.

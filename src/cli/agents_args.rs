@@ -89,5 +89,8 @@ Examples:
         agent: Option<String>,
         /// Description of the task
         task: Option<String>,
+        /// Print output as JSON
+        #[arg(long)]
+        json: bool,
     },
 }

@@ -12,6 +12,7 @@ use crate::beat::sources::{self, Row};
 use crate::beat::{self, Job, ResolvedPaths};
 use crate::daemon::{approved, budgets, instance};
 use anyhow::{Context, bail};
+use derun::cli::json::print as print_json;
 use derun::cli::stdout::{stdout, warn};
 use murmur_agent::find;
 use murmur_agent::invocation::Invocation;
@@ -27,7 +28,9 @@ use murmur_core::usage_limit::spoken;
 use murmur_store::journal::append;
 use murmur_store::limits;
 use perform::perform;
-use std::ffi::OsString;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -58,8 +61,13 @@ pub(super) fn run(args: &Beat, env: &UserEnv) -> anyhow::Result<ExitCode> {
         job.verbose = args.verbose;
         if args.dry_run {
             let (agent, start) = prepared(&job, &dir)?;
-            if let Some(untrusted) = start.trust_state.failure(&job.workspace, &job.backend) {
-                writeln!(stdout(), "{}", untrusted.line())?;
+            let untrusted = start.trust_state.failure(&job.workspace, &job.backend);
+            let untrusted = untrusted.map(|untrusted| untrusted.line());
+            if args.json {
+                return print(&agent.invocation, &heartbeat, &settings, untrusted);
+            }
+            if let Some(untrusted) = untrusted {
+                writeln!(stdout(), "{untrusted}")?;
             }
             show(&agent.invocation, &heartbeat, &settings)
         } else {
@@ -228,6 +236,33 @@ pub(super) async fn path(env: &UserEnv) -> OsString {
         Ok(_) => own,
         Err(_) => find::login_path(&env.shell(), &own, LOGIN).await,
     }
+}
+
+/// Prints the invocation and the source of each setting as JSON.
+fn print(
+    invocation: &Invocation,
+    heartbeat: &Heartbeat,
+    settings: &Settings,
+    untrusted: Option<String>,
+) -> anyhow::Result<ExitCode> {
+    let row =
+        |Row { key, value, source }: Row| json!({ "key": key, "value": value, "source": source.to_string() });
+    let rows: Vec<_> = sources::rows(heartbeat, settings).into_iter().map(row).collect();
+    let text = |text: &OsStr| text.to_string_lossy().into_owned();
+    let own = invocation.env.iter().map(|(name, value)| ((*name).to_owned(), text(value)));
+    let programs = invocation.program_env.iter().map(|(name, value)| (name.clone(), text(value)));
+    let argv = std::iter::once(text(invocation.program.as_os_str())).chain(invocation.args.iter().cloned());
+    let plan = json!({
+        "cwd": invocation.cwd.to_string_lossy(),
+        "argv": argv.collect::<Vec<_>>(),
+        "settings": rows,
+        "notices": sources::notices(heartbeat, &settings.asking),
+        "untrusted": untrusted,
+        "environment": own.chain(programs).collect::<BTreeMap<_, _>>(),
+        "prompt": String::from_utf8_lossy(&invocation.stdin),
+    });
+    print_json(&mut stdout(), "beatDryRun/1", &plan)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Prints the invocation and the source of each setting.

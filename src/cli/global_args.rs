@@ -98,7 +98,7 @@ fn only_confirms(command: &Chosen) -> bool {
             AgentCommand::Send(args) => !args.json,
             AgentCommand::Interrupt(args) => !args.json,
             AgentCommand::Stop(args) => !args.json,
-            AgentCommand::Task { task, .. } => task.is_some(),
+            AgentCommand::Task { task, json, .. } => task.is_some() && !json,
             _ => false,
         },
         Chosen::Host(args) => match &args.command {

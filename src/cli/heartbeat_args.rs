@@ -186,11 +186,11 @@ pub(super) struct Beat {
     /// Print what the agent does as it happens
     #[arg(long, short = 'v', short_alias = 'V')]
     pub(super) verbose: bool,
-    /// Print the journal line as JSON
+    /// Print the journal line, or what --dry-run shows, as JSON
     #[arg(long)]
     pub(super) json: bool,
     /// Show the prompt, settings, arguments and environment without running anything
-    #[arg(long, conflicts_with_all = ["json", "verbose"])]
+    #[arg(long, conflicts_with = "verbose")]
     pub(super) dry_run: bool,
     /// Run even if a usage limit is reached or a budget is used up
     #[arg(long)]

@@ -16,16 +16,17 @@ pub(super) use chat::run as chat;
 pub(super) use send::{interrupt, send, stop};
 pub(super) use spawn::run as spawn;
 
-use super::agents::{self, Called};
 use super::args::{Host, HostCommand};
+use super::called::{Called, is_folder};
 use super::style::plain_line;
 use super::user_env::UserEnv;
 use anyhow::{Context, bail};
 use jiff::Timestamp;
 use murmur_core::id::AgentId;
-use murmur_core::naming::{self, Candidate};
+use murmur_core::naming::{self, Candidate, LAST};
 use murmur_host::discover::{self, Condition, HostInfo, PATIENCE};
 use murmur_host::protocol::{AgentInfo, HOST_PROTOCOL_VERSION};
+use murmur_host::state::AgentKind;
 use murmur_rpc::client::Client;
 use std::process::ExitCode;
 use sys::error::Failure;
@@ -46,43 +47,55 @@ pub(super) fn run(args: &Host, env: &UserEnv) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The agent that `typed` stands for: an id, the beginning of one, a project, a folder, or `last`. An unknown id is
-/// returned as it is.
-fn meant(dir: &DataDir, typed: &str) -> anyhow::Result<AgentId> {
-    let known = discover::started(&dir.hosts()).unwrap_or_default();
-    let mut known: Vec<AgentInfo> = known.into_iter().map(|(info, _)| info).collect();
-    match index_of(typed, &known)? {
-        Some(index) => Ok(known.swap_remove(index).agent_id),
-        // No agent works in this folder.
-        None if agents::is_folder(typed) => Err(unknown(dir, typed).into()),
-        None => Ok(AgentId::parse(typed)?),
-    }
+/// The agent that `typed` stands for: an id, the beginning of one, a project, a heartbeat, a folder, or `last`. An
+/// unknown id is returned as it is.
+fn meant(dir: &DataDir, typed: &str, env: &UserEnv) -> anyhow::Result<AgentId> {
+    let is_running = |(_, is_running): &Started| typed != LAST && *is_running;
+    choose(dir, typed, env, &[&is_running, &|_| true])
 }
 
-/// The same for commands that need a running agent: prefers running hosted agents to beats and ended agents.
-fn meant_live(dir: &DataDir, typed: &str) -> anyhow::Result<AgentId> {
+/// The same for commands that need a running agent: prefers running hosted agents to beats.
+fn meant_live(dir: &DataDir, typed: &str, env: &UserEnv) -> anyhow::Result<AgentId> {
+    let is_live = |(info, is_running): &Started| *is_running && info.kind == AgentKind::Live;
+    choose(dir, typed, env, &[&is_live, &|(_, is_running)| *is_running, &|_| true])
+}
+
+/// An agent, and whether it is running.
+type Started = (AgentInfo, bool);
+
+/// The agent that `typed` stands for, among those for which the first of `groups` is true, or else the next one.
+fn choose(
+    dir: &DataDir,
+    typed: &str,
+    env: &UserEnv,
+    groups: &[&dyn Fn(&Started) -> bool],
+) -> anyhow::Result<AgentId> {
     let known = discover::started(&dir.hosts()).unwrap_or_default();
+    let called = Called::of(typed, dir, env);
     let is_id = known.iter().any(|(info, _)| info.agent_id.as_str() == typed);
-    let live = known.into_iter().filter(|(_, is_live)| *is_live).map(|(info, _)| info);
-    let mut live: Vec<AgentInfo> = live.collect();
-    if is_id || live.is_empty() {
-        return meant(dir, typed);
+    for is_wanted in groups {
+        let group: Vec<&AgentInfo> =
+            known.iter().filter(|started| is_id || is_wanted(started)).map(|(info, _)| info).collect();
+        let candidate = |info: &&AgentInfo| {
+            called.agent(
+                info.agent_id.as_str(),
+                Some(&info.project),
+                &info.worktree,
+                info.heartbeat.as_deref(),
+            )
+        };
+        let candidates: Vec<Candidate> = group.iter().map(candidate).collect();
+        let started = |(_, info): &(usize, &&AgentInfo)| info.started_at.parse::<Timestamp>().ok();
+        let last = group.iter().enumerate().max_by_key(started).map(|(index, _)| index);
+        if typed == LAST && group.is_empty() && !known.is_empty() {
+            continue;
+        }
+        if let Some(index) = naming::find(naming::Noun::Agent, typed, &candidates, last)? {
+            return Ok(group[index].agent_id.clone());
+        }
     }
-    match index_of(typed, &live)? {
-        Some(index) => Ok(live.swap_remove(index).agent_id),
-        None => meant(dir, typed),
-    }
-}
-
-/// The index of the agent in `known` that `typed` stands for.
-fn index_of(typed: &str, known: &[AgentInfo]) -> Result<Option<usize>, Failure> {
-    let called = Called::of(typed);
-    let candidate =
-        |info: &AgentInfo| called.candidate(info.agent_id.as_str(), Some(&info.project), &info.worktree);
-    let candidates: Vec<Candidate> = known.iter().map(candidate).collect();
-    let started = |(_, info): &(usize, &AgentInfo)| info.started_at.parse::<Timestamp>().ok();
-    let last = known.iter().enumerate().max_by_key(started).map(|(index, _)| index);
-    naming::find(naming::Noun::Agent, typed, &candidates, last)
+    // No agent works in this folder.
+    if is_folder(typed) { Err(unknown(dir, typed).into()) } else { Ok(AgentId::parse(typed)?) }
 }
 
 /// The host of `agent`, in any condition.

@@ -7,8 +7,7 @@ mod numbers;
 pub(super) mod rule;
 mod watch;
 
-use super::agents;
-use super::heartbeat_name::is_short_name;
+use super::called::Called;
 use super::inbox_args::{Allow, AnswerQuestions, Decision, Deny, Inbox};
 use super::requests::{self, Answer, NewRule, only_people};
 use super::runtime;
@@ -19,14 +18,12 @@ use crate::daemon::instance;
 use anyhow::bail;
 use derun::cli::is_closed_pipe;
 use entry::InboxEntry;
-use murmur_core::config::heartbeat::{Cache, HeartbeatId};
 use murmur_core::naming::{self, Candidate};
 use murmur_core::permit::question::QuestionSet;
 use murmur_core::permit::request::RequestId;
 use murmur_store::journal::deferred::Folder;
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
 use std::process::ExitCode;
 use sys::error::{Failure, Hinted};
 use sys::paths::DataDir;
@@ -182,20 +179,9 @@ fn chosen(called: &str, dir: &DataDir, env: &UserEnv) -> anyhow::Result<Row> {
     {
         bail!(failure!("request {called} is no longer open"; "see: murmur inbox"));
     }
-    let folder = Path::new(typed).canonicalize().ok().filter(|_| agents::is_folder(typed));
-    let known = Cache::new(env.time_zone()).load(&dir.config(), clock::now());
-    let known = known.map(|loaded| loaded.heartbeats).unwrap_or_default();
-    let is_titled = |row: &Row| {
-        let id = HeartbeatId::new(&row.workspace, row.heartbeat.as_deref());
-        known.iter().any(|heartbeat| heartbeat.id == id && *heartbeat.title == *typed)
-    };
+    let of = Called::of(typed, dir, env);
     let candidate = |row: &Row| {
-        let heartbeat = row.heartbeat.as_deref();
-        let is_it = row.agent == typed
-            || heartbeat == Some(typed)
-            || is_titled(row)
-            || is_short_name(typed, &row.workspace, heartbeat)
-            || folder.as_ref() == Some(&row.workspace);
+        let is_it = row.agent == typed || of.is(&row.workspace, row.heartbeat.as_deref());
         Candidate { id: row.id.to_string(), names: is_it.then(|| typed.to_owned()).into_iter().collect() }
     };
     let candidates: Vec<Candidate> = rows.iter().map(candidate).collect();

@@ -1,10 +1,11 @@
 //! `murmur setup hooks`: installs, removes, shows and checks murmur's hooks in Claude Code's settings.
 
 use super::args::{Setup, SetupCommand};
-use super::setup_args::ScopeArg;
+use super::setup_args::{ScopeArg, SetupHooks};
 use super::style::{plain_line, plain_text};
 use super::user_env::UserEnv;
 use anyhow::bail;
+use derun::cli::json::print as print_json;
 use derun::cli::stdout::{stdout, warn};
 use murmur_agent::settings::HookProgram;
 use murmur_claude_files::setup::change::SetupOutcome;
@@ -13,6 +14,7 @@ use murmur_claude_files::setup::flaw::flaws;
 use murmur_claude_files::setup::plan::{self, Decision};
 use murmur_claude_files::setup::wanted::Wanted;
 use murmur_claude_files::setup::{Locations, check, diff};
+use serde_json::json;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -28,7 +30,7 @@ pub(super) fn run(args: &Setup, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let around = Locations { claude: claude.as_deref(), here: &here };
     let path = murmur_claude_files::setup::Scope::from(args.scope).file(&around)?;
     if args.check {
-        return try_out(&path, args.scope, &here, env);
+        return try_out(&path, args, &here, env);
     }
     let sets_up = !args.remove && !args.fix_flat;
     let wanted = if sets_up { Some(wanted()?) } else { None };
@@ -38,7 +40,7 @@ pub(super) fn run(args: &Setup, env: &UserEnv) -> anyhow::Result<ExitCode> {
         None => plan::remove(found, &path),
     };
     if args.dry_run {
-        return show(&file::preview(&path, decide)?);
+        return show(&file::preview(&path, decide)?, args.json);
     }
     let dir = env.own_data_dir()?;
     let changed = file::change(&path, &dir.settings_lock(), decide)?;
@@ -96,6 +98,18 @@ fn report(out: &mut impl Write, changed: &Changed<Decision>, is_dry: bool) -> io
     Ok(())
 }
 
+/// The word for an outcome in JSON.
+fn word(outcome: SetupOutcome) -> &'static str {
+    match outcome {
+        SetupOutcome::Configured => "configured",
+        SetupOutcome::Updated => "updated",
+        SetupOutcome::AlreadyConfigured | SetupOutcome::NotConfigured | SetupOutcome::Untouched => {
+            "unchanged"
+        }
+        SetupOutcome::Removed => "removed",
+    }
+}
+
 /// Warns about other settings that keep the hooks from running.
 fn warn_of_flaws(changed: &Changed<Decision>) -> io::Result<()> {
     let text = changed.plan.next.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
@@ -106,14 +120,22 @@ fn warn_of_flaws(changed: &Changed<Decision>) -> io::Result<()> {
 }
 
 /// Shows the change without making it.
-fn show(changed: &Changed<Decision>) -> anyhow::Result<ExitCode> {
+fn show(changed: &Changed<Decision>, json: bool) -> anyhow::Result<ExitCode> {
     let text = |bytes: &Option<Vec<u8>>| {
         bytes.as_deref().map(String::from_utf8_lossy).unwrap_or_default().into_owned()
     };
     let mut out = stdout().lock();
+    let lines = diff::lines(&text(&changed.before), &text(&changed.plan.next));
+    if json {
+        let Decision { outcome, rewritten, .. } = &changed.plan.decision;
+        let path = changed.real.to_string_lossy();
+        let plan = json!({ "path": path, "outcome": word(*outcome), "rewritten": rewritten, "diff": lines });
+        print_json(&mut out, "setupHooks/1", &plan)?;
+        warn_of_flaws(changed)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     writeln!(out, "Dry run; nothing was changed.")?;
     report(&mut out, changed, true)?;
-    let lines = diff::lines(&text(&changed.before), &text(&changed.plan.next));
     if !lines.is_empty() {
         let side = |bytes: &Option<Vec<u8>>| match bytes {
             Some(_) => shown(&changed.real),
@@ -129,9 +151,9 @@ fn show(changed: &Changed<Decision>) -> anyhow::Result<ExitCode> {
 }
 
 /// Runs the installed hook, and reports problems.
-fn try_out(path: &Path, scope: ScopeArg, here: &Path, env: &UserEnv) -> anyhow::Result<ExitCode> {
+fn try_out(path: &Path, args: &SetupHooks, here: &Path, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let wanted = wanted()?;
-    let again = match scope {
+    let again = match args.scope {
         ScopeArg::User => "murmur setup hooks",
         ScopeArg::Project => "murmur setup hooks --scope project",
         ScopeArg::Local => "murmur setup hooks --scope local",
@@ -161,7 +183,7 @@ fn try_out(path: &Path, scope: ScopeArg, here: &Path, env: &UserEnv) -> anyhow::
         commands.into_iter().find(|(event, _)| *event == "PostToolUse").and_then(|(_, command)| command);
     let command = command.unwrap_or_default();
     // Settings in a folder may have come with its content, unreviewed.
-    if !matches!(scope, ScopeArg::User) && !Wanted::is_written_by_setup(&command) {
+    if !matches!(args.scope, ScopeArg::User) && !Wanted::is_written_by_setup(&command) {
         let command = check::shown(&command);
         bail!(
             failure!("{command} in {} was not written by murmur setup, so it was not run", shown(real); "review it, then run `{again}`")
@@ -169,7 +191,12 @@ fn try_out(path: &Path, scope: ScopeArg, here: &Path, env: &UserEnv) -> anyhow::
     }
     let dir = pulses_dir(env)?;
     let took = super::runtime()?.block_on(check::check(&command, &dir, here))?;
-    writeln!(stdout(), "A pulse arrived: the hook in {} took {} ms", shown(real), took.as_millis())?;
+    if args.json {
+        let object = json!({ "path": real.to_string_lossy(), "tookMs": took.as_millis() });
+        print_json(&mut stdout(), "setupHooksCheck/1", &object)?;
+    } else {
+        writeln!(stdout(), "A pulse arrived: the hook in {} took {} ms", shown(real), took.as_millis())?;
+    }
     if found.plan.decision.outcome != SetupOutcome::AlreadyConfigured {
         let path = shown(real);
         warn(format_args!("{path} has hooks of another murmur version; `{again}` updates them"))?;

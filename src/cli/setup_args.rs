@@ -39,11 +39,14 @@ pub(crate) struct SetupHooks {
     #[arg(long, conflicts_with_all = ["check", "fix_flat"])]
     pub(crate) remove: bool,
     /// Run the installed hook once and check that it works
-    #[arg(long, conflicts_with_all = ["dry_run", "fix_flat"])]
+    #[arg(long, group = "reads", conflicts_with_all = ["dry_run", "fix_flat"])]
     pub(crate) check: bool,
     /// Show what would change without writing anything
-    #[arg(long)]
+    #[arg(long, group = "reads")]
     pub(crate) dry_run: bool,
+    /// Print what --check or --dry-run shows as JSON
+    #[arg(long, requires = "reads")]
+    pub(crate) json: bool,
     /// Only fix entries without a `hooks` list, which Claude Code cannot read
     #[arg(long)]
     pub(crate) fix_flat: bool,

@@ -221,14 +221,14 @@ impl Watching<'_> {
                     Err(error) => format!("cannot start the editor: {error}"),
                 };
                 self.model.on(Update::Message(Text::new(&said)));
-                self.changes.status();
+                self.changes.all();
             }
             action => {
                 let dir = self.dir.clone();
                 let (updates, changes) = (self.updates.clone(), Arc::clone(&self.changes));
                 self.actions.spawn(async move {
                     let said = actions::carry_out(&action, &dir).await;
-                    changes.status();
+                    changes.all();
                     let _gone = updates.send(Update::Message(Text::new(&said))).await;
                 });
                 while self.actions.try_join_next().is_some() {}

@@ -9,6 +9,7 @@ mod files;
 mod holds;
 mod hostile;
 mod killed;
+mod named;
 mod others;
 mod own_turns;
 mod page;

@@ -8,8 +8,10 @@ use crate::env::{Env, Workspace};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use server::{Ntfy, self_signed};
+use std::fs::Permissions;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 
 fn ntfy(server: &Ntfy, more: &str) -> String {
     format!("[notify.channels.phone]\ntype = \"ntfy\"\nserver = \"{}\"\ntopic = \"mine\"\n{more}", server.url)
@@ -275,5 +277,40 @@ fn heartbeats_with_the_same_name_are_told_apart_and_requests_have_their_heartbea
     }
     crate::env::ended(nightly).success();
     crate::env::ended(other).success();
+    daemon.stop();
+}
+
+#[test]
+fn the_desktop_is_given_title_and_text_as_arguments() {
+    let env = Env::new();
+    env.setting("config.toml", "[notify.channels.screen]\ntype = \"desktop\"\n");
+    let programs = env.home().join("bin");
+    std::fs::create_dir_all(&programs).unwrap();
+    let program = programs.join("notify-send");
+    std::fs::write(&program, "#!/bin/sh\nprintf '%s\\n' \"$@\" > \"${0%/*}/argv\"\n").unwrap();
+    std::fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+    let argv = || std::fs::read_to_string(programs.join("argv")).unwrap();
+    let said = env.run(["notify", "test", "screen"]);
+    assert_snapshot!(format!("{said}\n{}", argv()), @"
+    screen: sent
+    [exit 0]
+    --app-name=murmur
+    --
+    murmur: test
+    Notifications from murmur arrive here.
+    ");
+    let site = env.workspace("site", "Look.");
+    env.register(&[]);
+    let daemon = env.daemon();
+    says(&site, "ATTENTION: <b>1 & 2</b> $(id)");
+    env.run(["beat", site.path()]);
+    log(&env, 1);
+    // The text is markup.
+    assert_snapshot!(argv(), @"
+    --app-name=murmur
+    --
+    site needs attention
+    ATTENTION: &lt;b&gt;1 &amp; 2&lt;/b&gt; $(id)
+    ");
     daemon.stop();
 }

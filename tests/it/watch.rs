@@ -6,6 +6,7 @@ use serde_json::json;
 use crate::env::{Env, MURMUR, kill};
 use crate::hostile_text::with_a_huge_summary;
 use crate::run::terminal::Terminal;
+use std::time::{Duration, Instant};
 
 /// Takes the terminal over.
 const ENTERED: &str = "\u{1b}[?1049h\u{1b}[?25l";
@@ -296,20 +297,55 @@ fn an_editor_gets_the_terminal_and_returns_it() {
     let env = Env::new();
     env.workspace("site", "Do it.");
     env.run(["add", "site"]);
-    let terminal = Terminal::open();
-    terminal.resize(24, 80);
-    let program = |words: &[&str]| {
-        env.program("setsid", words).set("TERM", "xterm").set("EDITOR", "echo edited by an editor:")
-    };
-    let mut terminal = terminal.start(program, &[MURMUR, "watch"]);
-    until(&mut terminal, SMALL, "site");
-    terminal.send("e");
-    terminal.wait_for(LEFT);
-    terminal.wait_for("edited by an editor:");
-    terminal.wait_for(ENTERED);
-    until(&mut terminal, SMALL, "edited ");
-    terminal.send("q");
-    assert!(terminal.finish().text().ends_with(LEFT));
+    for (editor, printed, said) in [
+        ("echo edited by an editor:", "edited by an editor:", "edited "),
+        ("false", LEFT, "the editor failed (exit status: 1); set VISUAL or EDITOR to one"),
+        ("kill -TERM $$; :", LEFT, "the editor failed (signal: 15"),
+    ] {
+        let terminal = Terminal::open();
+        terminal.resize(24, 80);
+        let program =
+            |words: &[&str]| env.program("setsid", words).set("TERM", "xterm").set("EDITOR", editor);
+        let mut terminal = terminal.start(program, &[MURMUR, "watch"]);
+        until(&mut terminal, SMALL, "site");
+        terminal.send("e");
+        terminal.wait_for(printed);
+        terminal.wait_for(ENTERED);
+        until(&mut terminal, SMALL, said);
+        // The rest of the view is there again.
+        until(&mut terminal, SMALL, "heartbeats (1)");
+        terminal.send("q");
+        assert!(terminal.finish().text().ends_with(LEFT), "{editor}");
+    }
+}
+
+#[test]
+fn a_change_soon_after_another_is_shown_at_once() {
+    let env = Env::new();
+    env.workspace("site", "Do it.");
+    env.run(["add", "site", "--interval", "1h"]);
+    let paused = env.data().join("paused.json");
+    env.run(["pause", "site"]);
+    let pause = std::fs::read(&paused).unwrap();
+    let mut waits = Vec::new();
+    watching(&env, |terminal| {
+        until(terminal, SMALL, "paused");
+        for _ in 0..10 {
+            std::fs::remove_file(&paused).unwrap();
+            let changed = Instant::now();
+            while screen(terminal.so_far(), 24, 80).contains("paused") {
+                terminal.wait_for("\u{1b}[?2026l");
+            }
+            waits.push(changed.elapsed());
+            sys::atomic::write(&paused, &pause).unwrap();
+            let changed = Instant::now();
+            until(terminal, SMALL, "paused");
+            waits.push(changed.elapsed());
+        }
+        terminal.send("q");
+    });
+    // Any of them may have had to wait for other programs of a busy machine, but not all.
+    assert!(waits.iter().skip(1).min().unwrap() < &Duration::from_millis(50), "{waits:?}");
 }
 
 #[test]

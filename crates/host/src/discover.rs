@@ -210,17 +210,12 @@ pub fn known(folder: &Path) -> io::Result<Vec<AgentId>> {
     Ok(records.map(|record| record.info.agent_id).collect())
 }
 
-/// All agents with a record, and whether each is hosted and its host is alive.
+/// All agents with a record, and whether each is running.
 pub fn started(folder: &Path) -> io::Result<Vec<(AgentInfo, bool)>> {
     let records = process_lock::all(folder)?.into_iter();
     let records = records.filter_map(|found| Some((Record::parse(&found.text)?, found.is_held)));
-    let is_live = |record: &Record| record.info.kind == AgentKind::Live && record.result.is_none();
-    Ok(records
-        .map(|(record, is_held)| {
-            let is_live = is_held && is_live(&record);
-            (record.info, is_live)
-        })
-        .collect())
+    let started = |(record, is_held): (Record, bool)| (record.info, is_held && record.result.is_none());
+    Ok(records.map(started).collect())
 }
 
 /// Requests of agents in `folder` that wait for a person, according to their hosts. Hosts that don't answer, or that
@@ -243,6 +238,7 @@ pub async fn requests(folder: &Path, patience: Duration) -> Vec<Wait> {
 
 /// Hosted agents whose hosts are alive, whether they answer or not.
 pub fn live(folder: &Path) -> io::Result<Vec<AgentId>> {
-    let live = started(folder)?.into_iter().filter(|(_, is_live)| *is_live);
+    let is_live = |(info, is_running): &(AgentInfo, bool)| *is_running && info.kind == AgentKind::Live;
+    let live = started(folder)?.into_iter().filter(is_live);
     Ok(live.map(|(info, _)| info.agent_id).collect())
 }

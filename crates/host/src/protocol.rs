@@ -60,6 +60,9 @@ pub struct AgentInfo {
     /// The beat it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beat: Option<BeatId>,
+    /// The name of the heartbeat in `heartbeats/` that the beat is of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heartbeat: Option<String>,
     /// When its host started, RFC 3339.
     #[serde(alias = "started_at")]
     pub started_at: String,

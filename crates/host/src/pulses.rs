@@ -226,6 +226,7 @@ mod tests {
             worktree: "/site".into(),
             issue: None,
             beat: None,
+            heartbeat: None,
             started_at: String::new(),
         }
     }

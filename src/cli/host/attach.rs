@@ -52,7 +52,7 @@ const PAGE: usize = 256 << 10;
 
 pub(in super::super) fn run(args: &HostAttach, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.read_data_dir()?;
-    let agent = super::meant(&dir, &args.agent)?;
+    let agent = super::meant(&dir, &args.agent, env)?;
     if args.json || !is_asking() {
         runtime()?.block_on(
             Follower::new(&dir, &agent, (args.from, args.json), &mut stdout().lock(), None).follow(),

@@ -39,7 +39,7 @@ pub(in super::super) fn run(args: &HostChat, env: &UserEnv) -> anyhow::Result<Ex
         );
     }
     let dir = env.read_data_dir()?;
-    let agent = super::meant_live(&dir, &args.agent)?;
+    let agent = super::meant_live(&dir, &args.agent, env)?;
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
         // Beats take no messages, and an ended agent neither.

@@ -57,7 +57,7 @@ fn state(condition: &Condition) -> String {
 
 pub(super) fn status(agent: &str, json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.read_data_dir()?;
-    let agent = &super::meant(&dir, agent)?;
+    let agent = &super::meant(&dir, agent, env)?;
     let seen = runtime()?.block_on(super::find(&dir, agent))?;
     let mut out = stdout().lock();
     if json {

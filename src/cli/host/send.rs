@@ -35,7 +35,7 @@ const ENDING: Duration = Duration::from_secs(15);
 
 pub(in super::super) fn send(args: &HostSend, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.read_data_dir()?;
-    let agent = &super::meant_live(&dir, &args.agent)?;
+    let agent = &super::meant_live(&dir, &args.agent, env)?;
     let payload = Send { text: text(&args.message)? };
     let state = runtime()?.block_on(async {
         let mut client = super::connect(&dir, agent).await?;
@@ -63,7 +63,7 @@ pub(in super::super) fn send(args: &HostSend, env: &UserEnv) -> anyhow::Result<E
 
 pub(in super::super) fn interrupt(args: &HostInterrupt, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.read_data_dir()?;
-    let agent = &super::meant_live(&dir, &args.agent)?;
+    let agent = &super::meant_live(&dir, &args.agent, env)?;
     let state = runtime()?.block_on(async {
         let mut client = super::connect(&dir, agent).await?;
         let state = client.answer("interrupt", json!({}), TAKING).await;
@@ -90,7 +90,7 @@ pub(in super::super) fn stop(args: &HostStop, env: &UserEnv) -> anyhow::Result<E
     let dir = env.read_data_dir()?;
     runtime()?.block_on(async {
         let agents = match (&args.agent, args.all) {
-            (Some(agent), _) => vec![super::meant_live(&dir, agent)?],
+            (Some(agent), _) => vec![super::meant_live(&dir, agent, env)?],
             (None, _) => live(&dir).await?,
         };
         // Stop all of them concurrently: each may use its grace period.

@@ -212,6 +212,7 @@ fn spec(
         worktree: worktree.clone(),
         issue: args.issue.clone(),
         beat: None,
+        heartbeat: None,
         started_at,
     };
     let role = role(&args.role);

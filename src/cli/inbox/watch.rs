@@ -70,7 +70,7 @@ pub(super) async fn follow(json: bool, env: &UserEnv) -> anyhow::Result<()> {
         show(&text, json)?;
         let change = tokio::select! {
             event = daemon.next_event() => event,
-            () = files.changed() => continue,
+            _ = files.changed() => continue,
             () = inbox.next_deadline(clock::now()) => continue,
         };
         match change {

@@ -21,6 +21,7 @@ use serde_json::Value;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use sys::clock;
 use sys::paths::{DataDir, SettingsDir};
@@ -28,7 +29,7 @@ use sys::watch::{Watch, WatchedFolder};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::Sender;
 use tokio::task::{JoinSet, spawn_blocking};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, sleep_until};
 use watch::rows::Daemon;
 use watch::{Model, Text, Update};
 
@@ -38,8 +39,11 @@ const AT_ONCE: u64 = 1 << 20;
 /// How often to look where files cannot be watched.
 const TICK: Duration = Duration::from_secs(1);
 
-/// The minimum time between two requests for the daemon's status.
-const BETWEEN: Duration = Duration::from_millis(250);
+/// The minimum time between two requests for the daemon's status, so that each change is shown within 50 ms.
+const BETWEEN: Duration = Duration::from_millis(20);
+
+/// The minimum time between two reads of what beats rarely change, which takes longer.
+const REST: Duration = Duration::from_millis(250);
 
 /// The files of the data folder that change what is shown.
 const FILES: [&str; 6] =
@@ -52,13 +56,20 @@ const SETTINGS_FILES: [&str; 2] = ["permissions.toml", "config.toml"];
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     status: Notify,
+    has_rest: AtomicBool,
     journal: Notify,
 }
 
 impl Changes {
-    /// The status may have changed.
+    /// The daemon's status may have changed.
     pub(super) fn status(&self) {
         self.status.notify_one();
+    }
+
+    /// Anything may have changed.
+    pub(super) fn all(&self) {
+        self.has_rest.store(true, Ordering::Relaxed);
+        self.status();
     }
 }
 
@@ -122,25 +133,28 @@ async fn journal(dir: DataDir, to: Sender<Update>, changes: Arc<Changes>) {
         }
         tokio::select! {
             () = changes.journal.notified() => {}
-            () = changed(&mut watch) => {}
+            _ = changed(&mut watch) => {}
         }
     }
 }
 
 /// Waits for a change, or for [`TICK`] where files cannot be watched.
-async fn changed(watch: &mut Option<Watch>) {
-    let is_watched = match watch {
-        Some(watch) => watch.changed().await.is_ok(),
-        None => false,
-    };
-    if !is_watched {
-        *watch = None;
-        sleep(TICK).await;
+async fn changed(watch: &mut Option<Watch>) -> sys::watch::Changes {
+    if let Some(watch) = watch
+        && let Ok(changes) = watch.changes().await
+    {
+        return changes;
     }
+    *watch = None;
+    sleep(TICK).await;
+    sys::watch::Changes { more: true, ..sys::watch::Changes::default() }
 }
 
 /// The files that the status depends on.
-pub(in crate::cli) struct StatusFiles(Option<Watch>);
+pub(in crate::cli) struct StatusFiles {
+    watch: Option<Watch>,
+    beats: PathBuf,
+}
 
 impl StatusFiles {
     pub(in crate::cli) fn new(dir: &DataDir, settings: Option<&SettingsDir>) -> Self {
@@ -150,12 +164,13 @@ impl StatusFiles {
         let folder = rules.as_deref().and_then(Path::parent);
         let folder = folder.filter(|folder| folder.is_dir());
         let settings = folder.map(|folder| WatchedFolder::new(folder, &SETTINGS_FILES).and_writes());
-        Self(Watch::new(own.into_iter().chain(settings)).ok())
+        Self { watch: Watch::new(own.into_iter().chain(settings)).ok(), beats: dir.beats() }
     }
 
-    /// Waits until one of them may have changed.
-    pub(in crate::cli) async fn changed(&mut self) {
-        changed(&mut self.0).await;
+    /// Waits until one of them may have changed. Returns whether it isn't just a beat that began or ended.
+    pub(in crate::cli) async fn changed(&mut self) -> bool {
+        let changes = changed(&mut self.watch).await;
+        changes.more || changes.paths.iter().any(|path| path.parent() != Some(&self.beats))
     }
 }
 
@@ -163,14 +178,17 @@ impl StatusFiles {
 async fn files(dir: DataDir, settings: Option<SettingsDir>, changes: Arc<Changes>) {
     let mut files = StatusFiles::new(&dir, settings.as_ref());
     loop {
-        files.changed().await;
-        changes.status();
+        if files.changed().await { changes.all() } else { changes.status() }
     }
 }
 
-/// Sends the status whenever it may have changed: from the daemon, or without one from files.
+/// Sends the status whenever it may have changed: from the daemon, or without one from files. The rest, which comes
+/// from other files, is read later if only beats began and ended.
 async fn statuses(dir: DataDir, data_dir: Option<PathBuf>, to: Sender<Update>, changes: Arc<Changes>) {
+    let (mut rest_at, mut problems) = (Instant::now(), Vec::new());
     loop {
+        let began = Instant::now();
+        let with_rest = changes.has_rest.swap(false, Ordering::Relaxed) || began >= rest_at;
         let status = match client::status(&dir, StatusRequest::WITHOUT_SETTINGS).await {
             Ok(status) => Ok(status),
             Err(AskError::Gone(_)) => {
@@ -189,27 +207,46 @@ async fn statuses(dir: DataDir, data_dir: Option<PathBuf>, to: Sender<Update>, c
         let now = clock::now();
         let mut updates = match status {
             Ok(mut status) => {
-                let _unreadable = problems::add(&mut status, &dir, &UserEnv::new(data_dir.clone()));
+                let own = status.problems.len();
+                if with_rest {
+                    let _unreadable = problems::add(&mut status, &dir, &UserEnv::new(data_dir.clone()));
+                    problems = status.problems[own..].to_vec();
+                } else {
+                    status.problems.extend(problems.clone());
+                }
                 let mut updates = vec![
                     Update::Daemon(rows::daemon(&status)),
                     Update::Problems(status.problems.iter().map(|problem| Text::new(problem)).collect()),
                     Update::Heartbeats(rows::heartbeats(&status, now)),
                 ];
-                let (dir, home) = (dir.clone(), UserEnv::new(data_dir.clone()).home());
-                let read = spawn_blocking(move || rows::to_solve(&status, &dir, &home));
-                updates.extend(read.await.ok().map(Update::ToSolve));
+                if with_rest {
+                    let (dir, home) = (dir.clone(), UserEnv::new(data_dir.clone()).home());
+                    let read = spawn_blocking(move || rows::to_solve(&status, &dir, &home));
+                    updates.extend(read.await.ok().map(Update::ToSolve));
+                }
                 updates
             }
             Err(why) => vec![Update::Daemon(Daemon::Down(Text::new(&why)))],
         };
-        updates.extend(limits::read(&dir).ok().map(|limits| Update::Limits(rows::limits(&limits, now))));
+        if with_rest {
+            updates.extend(limits::read(&dir).ok().map(|limits| Update::Limits(rows::limits(&limits, now))));
+        }
         for update in updates {
             if to.send(update).await.is_err() {
                 return;
             }
         }
-        sleep(BETWEEN).await;
-        changes.status.notified().await;
+        let now = Instant::now();
+        // Reads that take long are rarer.
+        let pause = (now - began).clamp(BETWEEN, REST);
+        if with_rest {
+            rest_at = now + REST;
+        }
+        sleep(pause).await;
+        tokio::select! {
+            () = changes.status.notified() => {}
+            () = sleep_until(rest_at), if !with_rest => {}
+        }
     }
 }
 
@@ -229,7 +266,7 @@ async fn daemons(dir: DataDir, to: Sender<Update>, changes: Arc<Changes>) {
         {
             return;
         }
-        changes.status();
+        changes.all();
         changed(&mut watch).await;
     }
 }
@@ -246,7 +283,7 @@ async fn follow(dir: &DataDir, to: &Sender<Update>, changes: &Changes) -> Result
     let mut daemon = client::connect(dir).await?;
     loop {
         client::attach(&mut daemon, None).await?;
-        changes.status();
+        changes.all();
         changes.journal.notify_one();
         // On a connection of its own, so that no event is dropped meanwhile.
         let Ok(rows) = requests::all(dir).await else { return Ok(()) };
@@ -272,8 +309,13 @@ async fn follow(dir: &DataDir, to: &Sender<Update>, changes: &Changes) -> Result
                     changes.status();
                 }
                 "host_started" | "host_ended" => {}
-                _ => {
-                    changes.status();
+                event => {
+                    let is_beat = matches!(event, "beat_started" | "beat_ended");
+                    if is_beat {
+                        changes.status()
+                    } else {
+                        changes.all()
+                    }
                     changes.journal.notify_one();
                 }
             }

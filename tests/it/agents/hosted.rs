@@ -82,7 +82,7 @@ fn a_transcript_has_what_a_person_said() {
 }
 
 #[test]
-fn an_idle_agent_is_idle_and_an_ended_one_has_only_its_pulse() {
+fn an_idle_agent_is_idle_and_an_ended_one_is_listed_even_without_a_pulse() {
     let env = Env::new();
     let host = spawn(&env, &json!({ "live": "echo" }));
     let agent = watched(&env, |agent| agent["state"] == "idle");
@@ -90,7 +90,7 @@ fn an_idle_agent_is_idle_and_an_ended_one_has_only_its_pulse() {
     env.run(["host", "stop", "site-1"]);
     wait_for_end(host);
     std::fs::remove_dir_all(env.pulses()).unwrap();
-    assert_eq!(env.in_short(), "");
+    assert_eq!(env.in_short(), "site-1 exited exited host");
     env.beats(&with(pulse("site-1", 60), &json!({ "pid": super::dead() })));
     assert_eq!(env.in_short(), "site-1 exited exited host");
 }

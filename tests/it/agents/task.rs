@@ -15,6 +15,13 @@ fn a_task_is_set_shown_and_cleared() {
     [exit 0]
     ");
     assert_eq!(env.listed()[0]["current_task"], "Write the docs");
+    let task = |words: &[&str]| env.run([&["agent", "task", "site-1", "--json"], words].concat());
+    let json = |task: &str| {
+        format!("{{\"schema\":\"agentTask/1\",\"agent_id\":\"site-1\",\"task\":{task}}}\n[exit 0]")
+    };
+    assert_eq!(task(&[]), json("\"Write the docs\""));
+    assert_eq!(task(&[""]), json("null"));
+    assert_eq!(task(&["Write the docs"]), json("\"Write the docs\""));
     assert_snapshot!(env.run(["agent", "task", "site-1", ""]), @"
     site-1 has no task
     [exit 0]

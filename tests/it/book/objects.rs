@@ -33,7 +33,7 @@ until_line 'git pull' murmur permission list --watch
 const END: &str = "murmur agent stop --all --force; murmur stop";
 
 /// A command, the section of the page with its object, and fields that this setup doesn't produce.
-const OBJECTS: [(&str, &str, &[&str]); 17] = [
+const OBJECTS: [(&str, &str, &[&str]); 20] = [
     (
         "murmur status --json",
         "`murmur status`",
@@ -75,6 +75,13 @@ const OBJECTS: [(&str, &str, &[&str]); 17] = [
     ("murmur config check --json", "`murmur config path`", &[]),
     ("murmur gc --json", "`murmur gc`", &["path", "what", "bytes", "why"]),
     ("murmur doctor --json || true", "`murmur doctor`", &[]),
+    ("murmur beat ~/shop --dry-run --json | jq -c '.environment = {}'", "`murmur beat --dry-run`", &[]),
+    ("murmur setup hooks --dry-run --json", "`murmur setup hooks`", &["tookMs"]),
+    (
+        "murmur setup hooks --quiet; murmur setup hooks --check --json",
+        "`murmur setup hooks`",
+        &["outcome", "rewritten", "diff"],
+    ),
 ];
 
 /// Commands without an object.

@@ -39,6 +39,7 @@ fn held(env: &Env, agent: &str) -> ProcessLock {
         worktree: "/srv/site".into(),
         issue: None,
         beat: None,
+        heartbeat: None,
         started_at: "2026-02-03T10:00:00Z".to_owned(),
     };
     Record::ours(info, env.data()).claim(&env.data().join("hosts"), |_| Ok(())).unwrap()

@@ -57,6 +57,7 @@ fn leave_host(env: &Env, agent: &str, pid: u32, kind: AgentKind) {
         worktree: "/srv/site".into(),
         issue: None,
         beat: None,
+        heartbeat: None,
         started_at: "2026-02-03T10:00:00Z".to_owned(),
     };
     let mut record = Record::ours(info, env.data());

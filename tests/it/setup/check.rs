@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use insta::{Settings, assert_snapshot};
+use serde_json::json;
 
 use super::{read, settings, setup, write};
 use crate::env::{Env, wait_for_end};
@@ -205,4 +206,19 @@ fn from_a_folders_settings_only_setups_own_command_is_run() {
     write(&settings(&env), read(&file));
     setup(&env, &["--check"]);
     assert!(env.root().join("ran").exists());
+}
+
+#[test]
+fn json_needs_something_to_show() {
+    let env = Env::new();
+    assert_snapshot!(setup(&env, &["--json"]), @"
+    | error: <--check|--dry-run> is missing
+    | hint: see: murmur setup hooks --help
+    [exit 2]
+    ");
+    write(&settings(&env), "{\"model\":\"opus\"}");
+    setup(&env, &[]);
+    let planned = env.murmur(["setup", "hooks", "--dry-run", "--remove", "--json"]).json();
+    assert_eq!((&planned["outcome"], &planned["rewritten"]), (&json!("removed"), &json!([])));
+    assert_eq!(planned["diff"][0], "@@ -1,1 +1,1 @@", "{planned}");
 }

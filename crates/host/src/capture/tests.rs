@@ -15,6 +15,7 @@ fn begin(root: &Path) -> Capture {
         worktree: PathBuf::new(),
         issue: None,
         beat: None,
+        heartbeat: None,
         started_at: String::new(),
     };
     let limits = Captures { max_per_run: "64KiB".parse().unwrap(), ..Captures::default() };

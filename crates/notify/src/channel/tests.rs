@@ -206,3 +206,32 @@ fn a_program_gets_the_event_on_stdin_and_its_exit_code_counts() {
     let channel = channel("type = \"command\"\ncommand = [\"sh\", \"-c\", \"sleep 1000 & exit 0\"]");
     send(&channel.destination, &failed("x"), Path::new("/"), now()).unwrap();
 }
+
+/// A program in `folder` that keeps its arguments, one per line, and its stdin.
+fn program(folder: &Path, name: &str) -> String {
+    let path = folder.join(name);
+    let script = "#!/bin/sh\nprintf '%s\\n' \"$@\" > \"${0%/*}/argv\"\ncat > \"${0%/*}/stdin\"\n";
+    std::fs::write(&path, script).unwrap();
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn an_email_is_given_to_sendmail() {
+    let folder = tempfile::tempdir().unwrap();
+    let sendmail = program(folder.path(), "send mail");
+    let text = format!("type = \"email\"\nto = \"me@example.com\"\nsendmail = {sendmail:?}");
+    send(&channel(&text).destination, &failed("exit 1"), Path::new("/"), now()).unwrap();
+    let kept = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    assert_eq!(kept("argv"), "-i\n--\nme@example.com\n");
+    let stdin = kept("stdin");
+    let body = stdin.strip_prefix(
+        "To: me@example.com\nSubject: site failed\nAuto-Submitted: auto-generated\nMIME-Version: 1.0\n\
+         Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: base64\n\n",
+    );
+    assert_eq!(body, Some("ZXhpdCAxCg==\n"), "{stdin}");
+    // Mail that isn't accepted is reported.
+    let text = "type = \"email\"\nto = \"me@example.com\"\nsendmail = \"false\"";
+    let error = send(&channel(text).destination, &failed("x"), Path::new("/"), now()).unwrap_err();
+    assert_eq!(error.failure.line(), "false failed (exit status: 1)");
+}

@@ -1,0 +1,43 @@
+//! What the agents of beats are called by the commands for agents.
+
+use crate::env::{Env, ended};
+use serde_json::json;
+
+#[test]
+fn a_heartbeat_title_or_folder_stands_for_the_agent_of_its_beat() {
+    let env = Env::new();
+    let (site, shop) = (env.workspace("site", "Do it."), env.workspace("shop", "Do it."));
+    site.named("nightly", "---\nname: Night Watch\n---\nCount.");
+    shop.named("nightly", "---\nname: Tidy\n---\nCount.");
+    env.register(&[&site, &shop]);
+    // An earlier beat, whose agent has ended.
+    env.murmur(["beat", "site::nightly"]).output();
+    site.plays(&json!({ "stdout": "", "faults": ["hang"] }));
+    shop.plays(&json!({ "stdout": "", "faults": ["hang"] }));
+    let beat = env.murmur(["beat", "site::nightly"]).start();
+    let agent = env.wait_for_agents(2).pop().unwrap()["env"]["MURMUR_AGENT_ID"].clone();
+    let id = agent.as_str().unwrap();
+    assert!(id.starts_with("site-nightly-"), "{id}");
+    let names = ["nightly", "Night Watch", "site::nightly", "site", ".", site.path(), "site-nightly-"];
+    for name in names {
+        let run = |words: &[&str]| env.murmur(words.iter().copied().chain([name])).at(&site.0);
+        assert_eq!(run(&["agent", "show", "--json"]).json()["agent"]["agent_id"], agent, "{name}");
+        assert_eq!(run(&["host", "status", "--json"]).json()["agent_id"], agent, "{name}");
+        let sent = env.murmur(["agent", "send", name, "Hello"]).at(&site.0).run();
+        assert!(sent.contains(&format!("cannot send to {id}")), "{name}: {sent}");
+    }
+    let attached = env.murmur(["agent", "attach", "Night Watch"]).start();
+    let other = env.murmur(["beat", "Tidy"]).start();
+    let tidy = env.wait_for_agents(3).pop().unwrap()["env"]["MURMUR_AGENT_ID"].clone();
+    let tidy = tidy.as_str().unwrap();
+    for command in ["show", "attach", "stop"] {
+        let said = env.run(["agent", command, "nightly"]);
+        assert!(said.contains("2 agents are called \"nightly\""), "{said}");
+        assert!(said.contains(id) && said.contains(tidy), "{said}");
+    }
+    assert_eq!(env.run(["agent", "stop", "Night Watch"]), format!("agent {id} has ended\n[exit 0]"));
+    assert_eq!(env.run(["agent", "stop", "Tidy"]), format!("agent {tidy} has ended\n[exit 0]"));
+    for child in [attached, beat, other] {
+        ended(child);
+    }
+}
