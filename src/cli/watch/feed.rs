@@ -237,8 +237,8 @@ async fn statuses(dir: DataDir, data_dir: Option<PathBuf>, to: Sender<Update>, c
             }
         }
         let now = Instant::now();
-        // Reads that take long are rarer.
-        let pause = (now - began).clamp(BETWEEN, REST);
+        // Reads take at most a quarter of the time.
+        let pause = (3 * (now - began)).max(BETWEEN);
         if with_rest {
             rest_at = now + REST;
         }
