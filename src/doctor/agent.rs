@@ -146,10 +146,11 @@ mod tests {
     #[test]
     fn an_old_version_is_reported_with_what_it_lacks() {
         let found = |said| assess("/bin/claude", said).found;
-        let blocks = "a call runs if the shell that runs its hook is killed, or the hook exceeds its timeout (before 2.1.295)";
-        let agents = "`toolTimeout` counts the work of subagents (before 2.1.250)";
-        let newest = "only murmur keeps calls in plan mode from running (before 2.1.300); `retry` knows a failure's status \
-                      only from retries before it (before 2.1.300)";
+        let blocks =
+            "a call runs if its hook's shell is killed, or the hook exceeds its timeout (before 2.1.295)";
+        let agents = "`toolTimeout` counts subagents' work (before 2.1.250)";
+        let newest = "only murmur prevents calls in plan mode (before 2.1.300); `retry` knows a failure's status \
+                      only from earlier retries (before 2.1.300); `Read` fails on long files (before 2.1.300)";
         assert_eq!(
             found("2.1.197 (Claude Code)"),
             format!("/bin/claude is 2.1.197, outdated: {agents}; {blocks}; {newest}")
@@ -157,8 +158,8 @@ mod tests {
         assert_eq!(
             found("2.1.88"),
             format!(
-                "/bin/claude is 2.1.88, outdated: deferred calls are denied (before 2.1.89); pulses lack the duration of \
-                 calls (before 2.1.160); agents ask although nobody can answer (before 2.1.197); \
+                "/bin/claude is 2.1.88, outdated: deferred calls are denied (before 2.1.89); pulses lack \
+                 durations (before 2.1.160); agents ask although nobody can answer (before 2.1.197); \
                  {agents}; {blocks}; {newest}; murmur was tested with 2.1.110 and newer"
             )
         );

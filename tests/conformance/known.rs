@@ -44,7 +44,7 @@ pub(crate) struct Capability {
     pub(crate) name: String,
     /// Its description.
     about: String,
-    /// The effect of its absence, if users should know; `murmur doctor` prints it.
+    /// The effect of its absence, if there is one; `murmur doctor` prints it.
     #[serde(skip_serializing_if = "Option::is_none")]
     without: Option<String>,
     /// The check that proves it: `SCENARIO` or `FILE/CASE`.
@@ -120,24 +120,19 @@ impl Known {
         Ok(format!("{before}{}{}{}{after}", MARKS[0], self.table()?, MARKS[1]))
     }
 
-    /// The capabilities that users miss if their version lacks them.
+    /// The capabilities that some version lacks.
     fn table(&self) -> Result<String> {
         let mut table = String::from("\n");
         let tested: Vec<String> = self.tested.iter().map(Version::to_string).collect();
         let (last, others) = tested.split_last().context("no version was tested")?;
+        writeln!(table, "Every check was run with {} and {last}, some with others.\n", others.join(", "))?;
         writeln!(
             table,
-            "Every check was run with {} and {last}; some also with other versions.\n",
-            others.join(", ")
-        )?;
-        writeln!(
-            table,
-            "available since (newest tested version without it)|feature|effect of lacking it\n---|---|---"
+            "since (newest tested version without it)|feature|effect of lacking it\n---|---|---"
         )?;
         for one in self.capabilities.iter().filter(|one| !one.lacks.is_empty()) {
-            if let Some(without) = &one.without {
-                writeln!(table, "{}|{}|{without}", one.span(), one.about)?;
-            }
+            let effect = one.without.as_deref().unwrap_or("none");
+            writeln!(table, "{}|{}|{effect}", one.span(), one.about)?;
         }
         table.push('\n');
         Ok(table)

@@ -53,6 +53,8 @@ impl Versions {
             let measured = measured.chain(versions(&capability.lacks).map(|one| (one, false)));
             let mut measured: Vec<([u32; 3], bool)> = measured.collect();
             measured.sort_unstable();
+            // An update is no help if the newest version lacks it, too.
+            measured.last().filter(|(_, has)| *has)?;
             let nearest = measured.iter().rfind(|(one, _)| *one <= version).or(measured.first())?;
             if nearest.1 {
                 return None;
@@ -93,6 +95,8 @@ mod tests {
         // A newer version is no help.
         let lost = table("2.1.197", "2.1.300");
         assert_eq!(since(&lost, [2, 1, 329]), None);
+        let only_once = table("2.1.250", "2.1.197 2.1.300");
+        assert_eq!(since(&only_once, [2, 1, 197]), None);
         assert_eq!(gained.oldest_tested(), Some([2, 1, 89]));
     }
 
