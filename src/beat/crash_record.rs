@@ -30,6 +30,7 @@ impl<'a> CrashRecord<'a> {
         let Some(capture) = capture else { return };
         self.update(|begun| begun.entry.capture = Some(capture.clone()));
         if let Some(registration) = self.registration {
+            // The beat's own record has it, too.
             let _best_effort = registration.note_capture(capture);
         }
     }

@@ -107,8 +107,8 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
         };
         let listeners = registration.listeners();
         let announce = |capture: Option<CaptureId>| {
-            if let Some(capture) = capture {
-                let _unnoted = registration.note_capture(capture);
+            if let Some(Err(error)) = capture.map(|capture| registration.note_capture(capture)) {
+                log_warning(&format!("its earlier events cannot be found: {error}"));
             }
             if args.announce {
                 let _gone = say(&StartReport::Ready { pid: std::process::id() });
@@ -247,7 +247,7 @@ fn spec(
     let mcp = heartbeat.map(|heartbeat| heartbeat.settings.mcp.value.clone()).unwrap_or_default();
     let start = trust::start(dir, &user.home, &agent_id, &worktree, &mcp)?;
     if let Some(untrusted) = start.trust_state.failure(&worktree, &backend) {
-        let _full = writeln!(io::stderr(), "{} warning: {}", clock::rfc3339(clock::now()), untrusted.line());
+        log_warning(&untrusted.line());
     }
     let plan = Plan {
         kind: RunKind::Live { extra: &args.args },
@@ -325,8 +325,13 @@ fn captures() -> Option<PathBuf> {
 fn note_version(progress: &Progress<'_>, backend: &Backend) {
     let Progress::Agent(event) = progress else { return };
     if let Some(note) = verbose::unknown_version(event, backend) {
-        let _full = writeln!(io::stderr(), "{} warning: {note}", clock::rfc3339(clock::now()));
+        log_warning(&note);
     }
+}
+
+fn log_warning(warning: &str) {
+    // The log may be on the same full disk.
+    let _full = writeln!(io::stderr(), "{} warning: {warning}", clock::rfc3339(clock::now()));
 }
 
 /// Runs the beat whose job is on stdin; prints one line to stdout when it is over.
@@ -351,9 +356,7 @@ fn run_beat(env: &UserEnv) -> anyhow::Result<ExitCode> {
                     let failures = [report.gates_unreadable, report.uncounted].into_iter().flatten();
                     let failures = failures.map(|failure| failure.line());
                     for error in report.unreachable.into_iter().chain(failures) {
-                        // The log may be on the same full disk; the beat is reported anyway.
-                        let _full =
-                            writeln!(io::stderr(), "{} warning: {error}", clock::rfc3339(clock::now()));
+                        log_warning(&error);
                     }
                     match report.unwritten {
                         None => BeatReport::Journaled,
