@@ -15,7 +15,8 @@ use crate::pool::Part;
 use crate::report::Report;
 use crate::scenario::Scenario;
 use crate::{
-    attacks, clients, limits, live, overlap, permits, plan, pulses, run, triggers, trust, unattended,
+    attacks, clients, limits, live, overlap, permits, plan, pulses, run, schedules, triggers, trust,
+    unattended,
 };
 
 pub(crate) const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/claude");
@@ -44,7 +45,7 @@ const fn other(name: &'static str, needs: &'static [&'static str], check: fn(&Pa
 /// Checks that are not scenarios: the real CLI as a client of murmur's MCP server, as a hosted agent, under murmur's
 /// hook, with its pulses, against a hostile repository and a hostile agent, and
 /// while nobody watches.
-const OTHERS: [Other; 31] = [
+const OTHERS: [Other; 35] = [
     other("mcp-claude", &[], clients::claude),
     other("host-live", &[], live::across_a_killed_daemon),
     other("permits", &[], permits::a_person_decides),
@@ -69,6 +70,10 @@ const OTHERS: [Other; 31] = [
     other("replaced", &[], overlap::replace),
     other("paused", &[], unattended::pause_and_active_hours),
     other("skipped", &[], overlap::skip),
+    other("start-deadline", &[], schedules::start_deadline),
+    other("catch-up", &[], schedules::catch_up),
+    other("excluded-dates", &[], schedules::excluded_dates),
+    other("changed-page", &[], schedules::changed_page),
     other("swept", &[], unattended::retention),
     other("large-capture", &[], triggers::large_capture),
     other("changed-files", &[], triggers::changed_files),

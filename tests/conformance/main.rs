@@ -35,6 +35,7 @@ mod real;
 mod report;
 mod run;
 mod scenario;
+mod schedules;
 mod triggers;
 mod trust;
 mod unattended;

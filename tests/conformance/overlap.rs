@@ -12,26 +12,30 @@ use crate::place::Place;
 use crate::unattended::{Log, beat, requests};
 
 /// How often the heartbeat is due: the real CLI needs more than a second to start, and another one to end.
-const INTERVAL: SignedDuration = SignedDuration::from_secs(6);
+pub(crate) const INTERVAL: SignedDuration = SignedDuration::from_secs(6);
 
 /// What the model answers after this long.
-fn answer(delay: SignedDuration) -> Value {
+pub(crate) fn answer(delay: SignedDuration) -> Value {
     json!([{ "delay_ms": delay.as_millis(), "content": [{ "type": "text", "text": "HEARTBEAT_OK" }] }])
 }
 
-/// A running daemon, and a heartbeat whose answers take this long.
-fn started(claude: &Path, delay: SignedDuration, overlap: &str) -> Result<(Place, Log)> {
+/// A running daemon, and a heartbeat with these keys whose answers take this long.
+pub(crate) fn started(claude: &Path, delay: SignedDuration, more: &Value) -> Result<(Place, Log)> {
     let place = Place::new(claude, &answer(delay))?;
     std::fs::create_dir_all(place.folder.path().join("data"))?;
     place.run(&["start"])?;
     let log = Log::follow(&place)?;
     let interval = format!("{}s", INTERVAL.as_secs());
-    configure(&place, &json!({ "lastRun": null, "cron": null, "interval": interval, "overlap": overlap }))?;
+    let mut keys = json!({ "lastRun": null, "cron": null, "interval": interval });
+    for (key, value) in more.as_object().into_iter().flatten() {
+        keys[key] = value.clone();
+    }
+    configure(&place, &keys)?;
     Ok((place, log))
 }
 
 /// When a beat began and ended.
-fn times(line: &Value) -> Result<(Timestamp, Timestamp)> {
+pub(crate) fn times(line: &Value) -> Result<(Timestamp, Timestamp)> {
     let begun: Timestamp = line["ts"].as_str().context("no ts")?.parse()?;
     let took = line["durationMs"].as_i64().context("no durationMs")?;
     Ok((begun, begun + SignedDuration::from_millis(took)))
@@ -39,7 +43,8 @@ fn times(line: &Value) -> Result<(Timestamp, Timestamp)> {
 
 /// A run that was due meanwhile starts when its beat has ended, and not at its next time.
 pub(crate) fn queue(claude: &Path) -> Result<()> {
-    let (_place, mut log) = started(claude, INTERVAL + SignedDuration::from_secs(2), "queue")?;
+    let (_place, mut log) =
+        started(claude, INTERVAL + SignedDuration::from_secs(2), &json!({ "overlap": "queue" }))?;
     let (one, two) = (log.next()?, log.next()?);
     ensure!(one["outcome"] == "ok" && two["outcome"] == "ok", "{one} {two}");
     let ((begun, ended), (next, _)) = (times(&one)?, times(&two)?);
@@ -51,7 +56,8 @@ pub(crate) fn queue(claude: &Path) -> Result<()> {
 
 /// A run that is due while its heartbeat runs is dropped: the next one starts at the next time.
 pub(crate) fn skip(claude: &Path) -> Result<()> {
-    let (mut place, mut log) = started(claude, INTERVAL + SignedDuration::from_secs(1), "skip")?;
+    let (mut place, mut log) =
+        started(claude, INTERVAL + SignedDuration::from_secs(1), &json!({ "overlap": "skip" }))?;
     let one = log.next()?;
     place.play(&answer(SignedDuration::ZERO))?;
     let two = log.next()?;
@@ -68,7 +74,8 @@ pub(crate) fn skip(claude: &Path) -> Result<()> {
 
 /// A beat that is still running when its heartbeat is due again is ended with its agent, for the next one.
 pub(crate) fn replace(claude: &Path) -> Result<()> {
-    let (mut place, mut log) = started(claude, SignedDuration::from_mins(10), "replace")?;
+    let (mut place, mut log) =
+        started(claude, SignedDuration::from_mins(10), &json!({ "overlap": "replace" }))?;
     let one = log.next()?;
     place.play(&answer(SignedDuration::ZERO))?;
     let two = log.next()?;

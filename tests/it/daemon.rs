@@ -16,7 +16,7 @@ mod restart;
 mod rpc;
 mod start;
 mod strangers;
-mod stuck;
+pub(crate) mod stuck;
 mod warned;
 
 use insta::assert_snapshot;

@@ -1,5 +1,6 @@
 //! Notifications, end to end: beats and requests, the daemon, the notifier, channels, and answers that come back.
 
+mod kinds;
 mod missed;
 mod refused;
 mod server;

@@ -16,7 +16,7 @@ use crate::env::{Daemon, Env};
 const RUNNING: &str = "running";
 
 /// Writes the pulse of `agent` in `workspace`: last heard from so many seconds ago, with the process `pid`.
-pub(super) fn pulse(env: &Env, agent: &str, workspace: &Path, seconds: i64, pid: u32, state: &str) {
+pub(crate) fn pulse(env: &Env, agent: &str, workspace: &Path, seconds: i64, pid: u32, state: &str) {
     let at = sys::clock::now() - SignedDuration::from_secs(seconds);
     let pulse = json!({
         "timestamp": at.to_string(), "agent_id": agent, "tool_name": "Bash",

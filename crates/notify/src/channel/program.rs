@@ -7,6 +7,7 @@ use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
+use std::time::Duration;
 use sys::error::Failure;
 use sys::process::{Signal, signal_group};
 use sys::{failure, shell};
@@ -55,25 +56,45 @@ pub(super) fn run(argv: &[String], input: &Input) -> Result<Sent, SendError> {
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
     let named = shell::word(program);
     let child = command.spawn().map_err(|error| failure!("cannot start {named}").because(&error))?;
-    Ok(finish(child, &named, &input.stdin)?)
+    Ok(finish(child, &named, &input.stdin, LIMIT)?)
 }
 
-fn finish(mut child: Child, named: &str, stdin: &[u8]) -> Result<Sent, Failure> {
+fn finish(mut child: Child, named: &str, stdin: &[u8], limit: Duration) -> Result<Sent, Failure> {
     let (group, pipe) = (child.id(), child.stdin.take());
     let (tell, ended) = mpsc::channel();
     let waiter = std::thread::spawn(move || {
         let _heard = tell.send(child.wait());
     });
     let stdin = stdin.to_vec();
-    // A program may end without reading everything; one that neither reads nor ends is killed.
-    let writer = std::thread::spawn(move || pipe.map(|mut pipe| pipe.write_all(&stdin)));
-    let status = ended.recv_timeout(LIMIT);
+    // A program may end without reading everything; one that neither reads nor ends is killed. Nobody waits for the
+    // writer: a process that left the group may keep the pipe open.
+    std::thread::spawn(move || pipe.map(|mut pipe| pipe.write_all(&stdin)));
+    let status = ended.recv_timeout(limit);
     signal_group(group, Signal::KILL);
-    let _finished = (waiter.join(), writer.join());
+    let _finished = waiter.join();
     match status {
         Ok(Ok(status)) if status.success() => Ok(Sent::default()),
         Ok(Ok(status)) => Err(failure!("{named} failed ({status})")),
         Ok(Err(error)) => Err(failure!("cannot wait for {named}").because(&error)),
-        Err(_) => Err(failure!("{named} did not end within {} s", LIMIT.as_secs())),
+        Err(_) => Err(failure!("{named} did not end within {limit:?}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read as _;
+
+    #[test]
+    fn a_program_that_neither_reads_nor_ends_is_killed_with_its_children() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "sleep 1000 & sleep 1000"]).process_group(0);
+        let (mut output, printed) = std::io::pipe().unwrap();
+        let child = command.stdin(Stdio::piped()).stdout(printed).spawn().unwrap();
+        drop(command);
+        let error = finish(child, "sh", &vec![b'x'; 1 << 20], Duration::from_millis(200)).unwrap_err();
+        assert_eq!(error.line(), "sh did not end within 200ms");
+        // The output ends when no process has it any more.
+        assert_eq!(output.read_to_end(&mut Vec::new()).unwrap(), 0);
     }
 }
