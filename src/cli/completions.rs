@@ -29,6 +29,8 @@ pub(super) fn run(args: &Completions) -> anyhow::Result<ExitCode> {
         Shell::Bash => with_fewer_options(&script, name, has_names),
         Shell::Zsh if has_names => with_names(&script, name),
         Shell::Fish => script + &known_words(&command, name),
+        Shell::Elvish if has_names => script.replacen(ELVISH.0, ELVISH.1, 1),
+        Shell::PowerShell if has_names => script.replacen(POWERSHELL.0, POWERSHELL.1, 1),
         _ => script,
     };
     stdout().write_all(script.as_bytes())?;
@@ -156,6 +158,37 @@ const NAMES: &str = r#"
             printf -v word %q "$word"
             COMPREPLY+=("$word")
         done < <("$1" offer -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)"#;
+
+/// The end of the elvish script, and what also offers names and ids. Words that are no commands have no entry.
+const ELVISH: (&str, &str) = (
+    "    $completions[$command]\n",
+    r#"    if (has-key $completions $command) {
+        $completions[$command]
+    }
+    try {
+        var program~ = (external $words[0])
+        program offer -- (all $words[1..]) 2>/dev/null | from-lines
+    } catch e {
+    }
+"#,
+);
+
+/// A line of the PowerShell script, and what also offers names and ids. Those with spaces are quoted.
+const POWERSHELL: (&str, &str) = (
+    "    $completions.Where{",
+    r#"    $typed = @($commandElements | Select-Object -Skip 1 |
+        Where-Object { $_.Extent.StartOffset -lt $cursorPosition } |
+        ForEach-Object { if ($_ -is [StringConstantExpressionAst]) { $_.Value } else { $_.Extent.Text } })
+    if ($wordToComplete -eq '') {
+        $typed += ''
+    }
+    & $commandElements[0].Extent.Text offer '--' @typed 2>$null | ForEach-Object {
+        $text = if ($_ -match '^[\w.:/-]+$') { $_ } else { "'" + $_.Replace("'", "''") + "'" }
+        [CompletionResult]::new($text, $_, [CompletionResultType]::ParameterValue, $_)
+    }
+
+    $completions.Where{"#,
+);
 
 /// Lines for fish that complete the values of arguments: clap_complete writes only those of options.
 fn known_words(command: &Command, name: &str) -> String {

@@ -10,9 +10,9 @@ use clap::{Arg, Command};
 use derun::cli::captures;
 use derun::cli::stdout::stdout;
 use murmur_core::config::heartbeat::Cache;
-use murmur_core::id::AgentId;
 use murmur_core::naming::{LAST, Noun};
 use murmur_host::discover;
+use murmur_host::state::AgentKind;
 use murmur_store::journal::read::{Filter, newest};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -40,9 +40,12 @@ pub(super) fn run(words: &[String], env: &UserEnv) -> anyhow::Result<ExitCode> {
     if !typed.is_empty() && !names.is_empty() {
         names.push(LAST.to_owned());
     }
+    let mut printed = BTreeSet::new();
     let mut out = stdout().lock();
     for name in names.iter().filter(|name| name.starts_with(typed) && !name.chars().any(is_hidden)) {
-        writeln!(out, "{name}")?;
+        if printed.insert(name) {
+            writeln!(out, "{name}")?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -51,8 +54,18 @@ pub(super) fn run(words: &[String], env: &UserEnv) -> anyhow::Result<ExitCode> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Operand {
     kind: Noun,
-    /// Whether only running agents can be named.
-    is_live: bool,
+    /// Which agents can be named.
+    agents: Agents,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Agents {
+    /// All.
+    All,
+    /// Those that are running.
+    Running,
+    /// Those that take messages.
+    Live,
 }
 
 /// What may be named after the words `before`.
@@ -70,7 +83,7 @@ fn place(root: &Command, before: &[String]) -> Option<Operand> {
             if let Some(option) = valued
                 && words.next().is_none()
             {
-                return kind_of(command, option).map(|kind| Operand { kind, is_live: false });
+                return kind_of(command, option).map(|kind| Operand { kind, agents: Agents::All });
             }
         } else if let Some(below) = command.find_subcommand(word) {
             (command, index) = (below, 0);
@@ -80,8 +93,12 @@ fn place(root: &Command, before: &[String]) -> Option<Operand> {
     }
     let arg = command.get_positionals().nth(index)?;
     let kind = kind_of(command, arg)?;
-    let is_live = ["attach", "chat", "send", "interrupt", "stop"].contains(&command.get_name());
-    Some(Operand { kind, is_live })
+    let agents = match command.get_name() {
+        "attach" | "stop" => Agents::Running,
+        "chat" | "send" | "interrupt" => Agents::Live,
+        _ => Agents::All,
+    };
+    Some(Operand { kind, agents })
 }
 
 fn option_of<'a>(command: &'a Command, option: &str) -> Option<&'a Arg> {
@@ -114,18 +131,16 @@ fn names(place: &Operand, env: &UserEnv, typed: &str) -> anyhow::Result<Vec<Stri
     let dir = env.data_dir()?;
     Ok(match place.kind {
         // Ids that nobody has begun to type would only hide the names of heartbeats.
-        Noun::Beat if typed.is_empty() => heartbeats(&dir, env)?,
+        Noun::Beat if typed.is_empty() => {
+            heartbeats(&dir, env)?.into_iter().chain(agents(&dir, Agents::Live)?).collect()
+        }
         Noun::Beat => {
             let newest = newest(&dir.journal(), None, &Filter::default(), BEATS)?.found;
             let ids = newest.into_iter().rev().filter_map(|found| Some(found.entry.beat?.to_string()));
-            heartbeats(&dir, env)?.into_iter().chain(ids).collect()
+            heartbeats(&dir, env)?.into_iter().chain(ids).chain(agents(&dir, Agents::All)?).collect()
         }
         Noun::Heartbeat => heartbeats(&dir, env)?,
-        Noun::Agent => {
-            let known =
-                if place.is_live { discover::live(&dir.hosts()) } else { discover::known(&dir.hosts()) };
-            known?.iter().map(AgentId::to_string).collect()
-        }
+        Noun::Agent => agents(&dir, place.agents)?,
         Noun::Request => {
             let asked = async { tokio::time::timeout(PATIENCE, requests::all(&dir)).await };
             let rows = runtime()?.block_on(asked)??;
@@ -136,6 +151,21 @@ fn names(place: &Operand, env: &UserEnv, typed: &str) -> anyhow::Result<Vec<Stri
             listed.iter().take(CAPTURES).map(ToString::to_string).collect()
         }
     })
+}
+
+/// The ids of these agents, and the names of heartbeats with one running agent.
+fn agents(dir: &DataDir, which: Agents) -> anyhow::Result<Vec<String>> {
+    let mut started = discover::started(&dir.hosts())?;
+    started.retain(|(info, is_running)| match which {
+        Agents::All => true,
+        Agents::Running => *is_running,
+        Agents::Live => *is_running && info.kind == AgentKind::Live,
+    });
+    let ids = started.iter().map(|(info, _)| info.agent_id.to_string());
+    let running = started.iter().filter(|(_, is_running)| *is_running);
+    let names: Vec<&String> = running.filter_map(|(info, _)| info.heartbeat.as_ref()).collect();
+    let is_single = |name: &&&String| names.iter().filter(|other| *other == *name).count() == 1;
+    Ok(ids.chain(names.iter().filter(is_single).map(ToString::to_string)).collect())
 }
 
 /// The names that one heartbeat has, of all heartbeats.
@@ -161,31 +191,32 @@ mod tests {
     fn a_word_names_what_its_command_takes() {
         let root = args::full();
         for (before, expected) in [
-            ("beat", Some((Noun::Heartbeat, false))),
-            ("beat -v --dry-run", Some((Noun::Heartbeat, false))),
+            ("beat", Some((Noun::Heartbeat, Agents::All))),
+            ("beat -v --dry-run", Some((Noun::Heartbeat, Agents::All))),
             ("beat --name", None),
             ("beat site", None),
-            ("--data-dir /x beat", Some((Noun::Heartbeat, false))),
-            ("set", Some((Noun::Heartbeat, false))),
-            ("set --enabled", Some((Noun::Heartbeat, false))),
-            ("agent show", Some((Noun::Agent, false))),
-            ("agent stop --force", Some((Noun::Agent, true))),
-            ("attach", Some((Noun::Agent, true))),
+            ("--data-dir /x beat", Some((Noun::Heartbeat, Agents::All))),
+            ("set", Some((Noun::Heartbeat, Agents::All))),
+            ("set --enabled", Some((Noun::Heartbeat, Agents::All))),
+            ("agent show", Some((Noun::Agent, Agents::All))),
+            ("agent stop --force", Some((Noun::Agent, Agents::Running))),
+            ("attach", Some((Noun::Agent, Agents::Running))),
+            ("agent send", Some((Noun::Agent, Agents::Live))),
             ("agent send site-1", None),
-            ("allow", Some((Noun::Request, false))),
+            ("allow", Some((Noun::Request, Agents::All))),
             ("allow --reason", None),
-            ("permission respond", Some((Noun::Request, false))),
-            ("capture show", Some((Noun::Capture, false))),
+            ("permission respond", Some((Noun::Request, Agents::All))),
+            ("capture show", Some((Noun::Capture, Agents::All))),
             ("capture run --", None),
             ("", None),
             ("log -n", None),
-            ("log --name", Some((Noun::Heartbeat, false))),
+            ("log --name", Some((Noun::Heartbeat, Agents::All))),
             ("log --since", None),
-            ("show", Some((Noun::Beat, false))),
-            ("show --full", Some((Noun::Beat, false))),
+            ("show", Some((Noun::Beat, Agents::All))),
+            ("show --full", Some((Noun::Beat, Agents::All))),
         ] {
             let words: Vec<String> = before.split_whitespace().map(str::to_owned).collect();
-            let expected = expected.map(|(kind, is_live)| Operand { kind, is_live });
+            let expected = expected.map(|(kind, agents)| Operand { kind, agents });
             assert_eq!(place(&root, &words), expected, "{before}");
         }
     }

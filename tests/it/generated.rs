@@ -127,13 +127,19 @@ fn folders_commands_and_values_are_completed_where_they_belong() {
     assert!(zsh.contains("Session ID, a prefix of it, heartbeat, folder, or last:_murmur_names'"));
     assert!(fish.contains("using_subcommand beat\" -a \"(__murmur_names)\"\n"));
     assert!(fish.contains("__fish_seen_subcommand_from stop\" -f -a \"(__murmur_names)\"\n"));
-    for shell in ["bash", "zsh", "fish"] {
-        assert!(!completions(shell, "derun").contains(" offer -- "), "{shell}");
+    let elvish = completions("elvish", "mm");
+    let offers = "program offer -- (all $words[1..]) 2>/dev/null | from-lines\n";
+    assert!(elvish.contains("if (has-key $completions $command) {\n") && elvish.contains(offers), "{elvish}");
+    let powershell = completions("powershell", "mm");
+    let offers = "    & $commandElements[0].Extent.Text offer '--' @typed 2>$null | ForEach-Object {\n";
+    assert!(powershell.contains(offers) && powershell.contains("    $completions.Where{"), "{powershell}");
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        assert!(!completions(shell, "derun").contains(" offer "), "{shell}");
     }
 }
 
 #[test]
-fn bash_offers_live_names() {
+fn shells_offer_live_names() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     site.named("nightly", "---\nname: Night Watch\ninterval: 1d\n---\nCount.");
@@ -143,6 +149,13 @@ fn bash_offers_live_names() {
     assert_eq!(offered(&env, &["murmur", "pause", "n"]), "nightly");
     for words in [&["murmur", "set", "--max-turns", ""][..], &["murmur", "log", ""]] {
         assert!(!offered(&env, words).contains("nightly"), "{words:?}");
+    }
+    let file = env.home().join("murmur.fish");
+    std::fs::write(&file, completions("fish", "murmur")).unwrap();
+    if Command::new("fish").arg("--version").output().is_ok() {
+        let line = "source $argv[1]; complete -C 'murmur pause N'; complete -C 'murmur pause nig'";
+        let shown = env.program("fish", ["--no-config", "-c", line, file.to_str().unwrap()]).quiet();
+        assert_eq!(shown, "Night Watch\nnightly\n");
     }
 }
 

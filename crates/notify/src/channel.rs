@@ -11,7 +11,6 @@ use crate::http::Call;
 use crate::message::{Action, Message};
 use jiff::Timestamp;
 use murmur_core::config::notify::{Address, Destination, Token};
-use murmur_core::config::secret_file;
 use murmur_core::config::settings::Secret;
 use std::path::Path;
 use std::time::Duration;
@@ -107,12 +106,7 @@ pub fn ping(address: &Address, suffix: &str, beat: Option<&str>, text: &str) -> 
 
 /// The secret itself.
 pub(crate) fn reveal(token: Option<&Token>, folder: &Path) -> Result<Option<Secret>, Failure> {
-    let secret = match token {
-        None => return Ok(None),
-        Some(Token::Given(secret)) => secret.clone(),
-        Some(Token::File(path)) => secret_file::read(&folder.join(path)).map_err(|error| error.failure())?,
-    };
-    Ok(Some(Secret::new(secret.reveal().trim().to_owned())))
+    token.map(|token| token.reveal(folder)).transpose().map_err(|error| error.failure())
 }
 
 /// How many buttons ntfy shows at most.

@@ -34,6 +34,8 @@ pub(crate) struct Block {
     pub(crate) any_order: bool,
     /// Whether its commands run on a terminal.
     pub(crate) on_terminal: bool,
+    /// What is typed at their prompt.
+    pub(crate) typed: Option<String>,
     pub(crate) text: String,
 }
 
@@ -157,11 +159,13 @@ impl Block {
         let reason = note.strip_prefix("(not run: ").and_then(|reason| reason.strip_suffix(')'));
         let not_run = reason.map(str::to_owned).filter(|reason| !reason.trim().is_empty());
         let any_order = note == "(lines in any order)";
-        let on_terminal = note == "(on a terminal)";
+        let typed = note.strip_prefix("(on a terminal, answered ").and_then(|rest| rest.strip_suffix(')'));
+        let on_terminal = note == "(on a terminal)" || typed.is_some();
+        let typed = typed.map(str::to_owned);
         let is_known = any_order || on_terminal || not_run.is_some();
         let known = note.is_empty() || (language == "console" && is_known);
         let (language, text) = (language.to_owned(), String::new());
-        let block = Self { line, language, not_run, any_order, on_terminal, text };
+        let block = Self { line, language, not_run, any_order, on_terminal, typed, text };
         known.then_some(block).ok_or_else(|| {
             let known =
                 "`console (not run: REASON)`, `console (on a terminal)` or `console (lines in any order)`";

@@ -66,18 +66,24 @@ impl<'env> Shell<'env> {
         self.source(&self.meant(script))
     }
 
-    /// Runs one command line on a terminal of 80 columns without colors, without a pager.
-    pub(super) fn run_on_terminal(&mut self, script: &str) -> Ran {
+    /// Runs one command line on a terminal of 80 columns without colors, without a pager, and types the answer to its
+    /// prompt.
+    pub(super) fn run_on_terminal(&mut self, script: &str, typed: Option<&str>) -> Ran {
         const OVER: &str = "[over]";
         let mut terminal = Terminal::open();
         self.count += 1;
         let file = self.scratch("sh");
         std::fs::write(&file, self.meant(script)).unwrap();
         let (file, to) = (file.display(), terminal.path());
+        let from = typed.map_or("/dev/null", |_| &to);
         let line = format!(
-            "export NO_COLOR=1 PAGER=cat; . '{file}' >{to} 2>&1 </dev/null; echo $?; unset NO_COLOR PAGER; printf '{OVER}' >{to}\n"
+            "export NO_COLOR=1 PAGER=cat; . '{file}' >{to} 2>&1 <{from}; echo $?; unset NO_COLOR PAGER; printf '{OVER}' >{to}\n"
         );
         let _ended = self.stdin.write_all(line.as_bytes());
+        if let Some(typed) = typed {
+            terminal.wait_for(": ");
+            terminal.send(format!("{typed}\n"));
+        }
         terminal.wait_for(OVER);
         let mut answer = String::new();
         self.answers.read_line(&mut answer).unwrap();

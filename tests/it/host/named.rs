@@ -26,6 +26,11 @@ fn a_heartbeat_title_or_folder_stands_for_the_agent_of_its_beat() {
         let sent = env.murmur(["agent", "send", name, "Hello"]).at(&site.0).run();
         assert!(sent.contains(&format!("cannot send to {id}")), "{name}: {sent}");
     }
+    let offered = |words: &[&str]| env.murmur([&["offer", "--"], words].concat()).quiet();
+    assert_eq!(offered(&["agent", "stop", "n"]), "nightly\n");
+    assert_eq!(offered(&["agent", "attach", ""]), format!("{id}\nnightly\n"));
+    assert_eq!(offered(&["agent", "chat", ""]), "");
+    assert_eq!(offered(&["show", id]), format!("{id}\n"));
     let attached = env.murmur(["agent", "attach", "Night Watch"]).start();
     let other = env.murmur(["beat", "Tidy"]).start();
     let tidy = env.wait_for_agents(3).pop().unwrap()["env"]["MURMUR_AGENT_ID"].clone();

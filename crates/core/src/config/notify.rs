@@ -272,9 +272,12 @@ impl NotifyKeys {
             let problem = |wrong| toml_text::problem_in(text, path, name.span().start, wrong);
             let keys = ChannelKeys::read(&kind, name.get_ref(), text, path)?;
             let channel = keys.checked().map_err(problem)?;
-            let bot = channel.answering_bot();
-            let same = channels.iter().find(|(_, other)| bot.is_some() && other.answering_bot() == bot);
-            if let Some((other, _)) = same {
+            let folder = path.parent().unwrap_or(path);
+            let is_same = |other: &Channel| {
+                let bots = channel.answering_bot().zip(other.answering_bot());
+                bots.is_some_and(|(one, other)| one.is_same(other, folder))
+            };
+            if let Some((other, _)) = channels.iter().find(|(_, other)| is_same(other)) {
                 return Err(problem(failure!(
                     "\"senders\": channel {other:?} takes answers with the same bot";
                     "remove \"senders\" from one of them, or use another bot"

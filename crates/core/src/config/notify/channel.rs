@@ -3,6 +3,7 @@
 use super::{Choice, EventKind, kinds};
 use crate::config::checked::Check;
 use crate::config::problem::Problem;
+use crate::config::secret_file::{self, SecretFileError};
 use crate::config::settings::Secret;
 use crate::config::toml_text;
 use schemars::JsonSchema;
@@ -155,6 +156,26 @@ pub enum Token {
     Given(Secret),
     /// The file. A relative path is relative to config.toml.
     File(PathBuf),
+}
+
+impl Token {
+    /// The secret, without the spaces around it. `folder` has config.toml.
+    ///
+    /// # Errors
+    /// If its file is not usable.
+    pub fn reveal(&self, folder: &Path) -> Result<Secret, SecretFileError> {
+        let secret = match self {
+            Self::Given(secret) => secret.clone(),
+            Self::File(path) => secret_file::read(&folder.join(path))?,
+        };
+        Ok(Secret::new(secret.reveal().trim().to_owned()))
+    }
+
+    /// Whether `other` is the same secret, wherever it is. Files that can't be read are reported when they are used.
+    pub(super) fn is_same(&self, other: &Self, folder: &Path) -> bool {
+        let same = || Some(self.reveal(folder).ok()? == other.reveal(folder).ok()?);
+        self == other || same().unwrap_or_default()
+    }
 }
 
 /// What a channel's other keys depend on.

@@ -141,3 +141,34 @@ fn a_wrong_value_is_one_error_with_its_position() {
     let error = parse(both).unwrap_err();
     assert!(error.contains("remove one of them") && !error.contains("s-1"), "{error}");
 }
+
+#[test]
+fn one_bot_is_recognized_wherever_its_token_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, token: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, token).unwrap();
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    };
+    file("one", "12:secret\n");
+    file("two", " 12:secret");
+    file("other", "13:secret");
+    for (one, other, is_same) in [
+        ("token = \"12:secret\"", "token-file = \"one\"", true),
+        ("token-file = \"one\"", "token-file = \"two\"", true),
+        ("token = \"12:secret\"", "token-file = \"other\"", false),
+        ("token = \"12:secret\"", "token-file = \"missing\"", false),
+        ("token-file = \"missing\"", "token-file = \"missing\"", true),
+    ] {
+        let channel = |name: &str, token: &str| {
+            format!("[notify.channels.{name}]\ntype = \"telegram\"\n{token}\nchat = 1\nsenders = [1]\n")
+        };
+        let text = channel("x", one) + &channel("y", other);
+        let path = folder.path().join("config.toml");
+        let wrong = Settings::parse(text.as_bytes(), &path).unwrap().wrong.notify;
+        let wrong = wrong.map(|problem| problem.line()).unwrap_or_default();
+        let expected = "\"senders\": channel \"x\" takes answers with the same bot";
+        assert_eq!(wrong.contains(expected), is_same, "{one} {other}: {wrong}");
+        assert!(!wrong.contains("12:secret"), "{wrong}");
+    }
+}
