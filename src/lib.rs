@@ -1,8 +1,8 @@
 //! murmur runs coding agents unattended and reports honestly how each run went.
 //!
 //! A *workspace* is a folder with a `HEARTBEAT.md`. A *heartbeat* is one of its scheduled prompts, and a *beat* is one
-//! run of a heartbeat. A beat ends with an *outcome* (`ok`, `attention`, `error`, `limited` or `skipped`; a call that
-//! still waits for an answer makes it `attention`) and one line in the journal.
+//! run of a heartbeat. A beat ends with an *outcome* (`ok`, `attention`, `error`, `limited` or `skipped`; a waiting
+//! call makes it `attention`) and one line in the journal.
 //!
 //! # How data flows
 //!
