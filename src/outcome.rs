@@ -64,8 +64,11 @@ pub fn conclude(
     if matches!(outcome, Outcome::Waiting(_)) {
         return outcome;
     }
-    let outcome = refusals::apply(outcome, &run.refusals);
-    let outcome = refusals::explain(outcome, &run.results, &run.refusals, &run.denials);
+    let mut outcome = refusals::apply(outcome, &run.refusals);
+    // Otherwise murmur canceled the turn, and the error says why.
+    if matches!(run.ending, RunEnd::Exited(_) | RunEnd::Answered | RunEnd::Settled { .. }) {
+        outcome = refusals::explain(outcome, &run.results, &run.refusals, &run.denials);
+    }
     required.map_or_else(
         || outcome.clone(),
         |required| required.servers.apply(outcome.clone(), required.names, required.why),

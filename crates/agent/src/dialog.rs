@@ -110,6 +110,11 @@ pub trait Dialog: Debug + Send {
         Vec::new()
     }
 
+    /// Whether the agent is told, and reports, why a call is denied.
+    fn tells_reasons(&self) -> bool {
+        false
+    }
+
     /// The calls that were declined since the last time although they may have been allowed.
     fn overruled(&mut self) -> Vec<Overruled> {
         Vec::new()

@@ -388,7 +388,7 @@ impl Audit {
 }
 
 /// Describes a call.
-fn describe(tool: &str, input: &str) -> String {
+pub(super) fn describe(tool: &str, input: &str) -> String {
     let action = action::of(tool, input);
     if action.is_empty() { tool.to_owned() } else { format!("{tool}({action})") }
 }

@@ -220,3 +220,17 @@ fn a_call_that_waits_when_its_turn_is_interrupted_is_the_last_one_and_waits_no_m
         daemon.stop();
     }
 }
+
+#[test]
+fn people_are_told_why_the_call_of_an_acp_agent_is_denied() {
+    let env = Env::new();
+    let call =
+        json!([{ "type": "tool_use", "id": "call_1", "name": "Bash", "input": { "command": "sudo ls" } }]);
+    let script = json!([call, [{ "type": "text", "text": "Done" }]]);
+    let agent = hosted(&env, AGENTS[1], &json!({ "live": null, "script": script }), &["Look"]);
+    let events = agent.follow(0).until(|event| is_idle_after(event, 1));
+    let told: Vec<&Value> = events.iter().filter(|event| event["event_type"] == "problem").collect();
+    let [told] = &told[..] else { panic!("{events:?}") };
+    let text = told["payload"]["text"].as_str().unwrap();
+    assert!(text.starts_with("denied Bash(sudo ls): `sudo ls` is refused: it raises privileges"), "{text}");
+}

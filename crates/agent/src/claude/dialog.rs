@@ -30,6 +30,10 @@ impl Dialog for ClaudeDialog {
         line(&json!({ "type": "control_response", "response": response }))
     }
 
+    fn tells_reasons(&self) -> bool {
+        true
+    }
+
     fn interrupt(&mut self) -> Vec<u8> {
         self.interrupts += 1;
         let id = format!("murmur-interrupt-{}", self.interrupts);

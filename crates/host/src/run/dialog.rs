@@ -1,10 +1,12 @@
 //! What the host writes to its agent's stdin, in the words of the agent's backend.
 
 use super::Host;
+use crate::audit::describe;
 use crate::control_requests::HookAnswer;
 use crate::event::{MurmurEvent, Progress, Role};
 use crate::state::{AgentKind, State};
 use murmur_agent::dialog::CallDecision;
+use secrets::mask;
 use std::time::Duration;
 use sys::error::{Failure, Hinted};
 
@@ -51,6 +53,10 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             }
             CallDecision::Deny { reason: "murmur could not decide on the call".to_owned() }
         });
+        if let (CallDecision::Deny { reason }, false) = (&decision, self.dialog.tells_reasons()) {
+            let call = describe(&request.tool, &request.input.to_string());
+            self.capture.own(MurmurEvent::Problem { text: format!("denied {call}: {}", mask(reason)) });
+        }
         let bytes = self.dialog.answer(&request, &decision);
         self.note_overruled();
         self.send_bytes(bytes);
