@@ -26,6 +26,8 @@ pub(super) struct GatesSeen {
     begun: GateMemory,
     /// The files that its agent's edit tools wrote.
     pub(super) edited: BTreeSet<PathBuf>,
+    /// Whether its agent's other tools may have written some, too.
+    pub(super) ran_others: bool,
     /// Whether something had changed by then that its agent doesn't know.
     is_behind: bool,
     /// Why nothing is known of what they saw before.
@@ -130,7 +132,8 @@ impl Beat<'_> {
         let counts = matches!(outcome, OutcomeKind::Ok | OutcomeKind::Attention | OutcomeKind::Limited);
         let mut now =
             if counts && !self.gates.is_behind { self.see_again(&begun, capture, stop).await } else { None };
-        if !memory.basis(self.job.continues.is_some()).began_for_the_last_beat(&begun) {
+        let basis = memory.basis(self.job.continues.is_some());
+        if !self.gates.ran_others || !basis.began_for_the_last_beat(&begun) {
             let edited = self.edited();
             now = now.map(|now| now.without_others_changes(&begun, &edited));
         }

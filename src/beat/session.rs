@@ -16,6 +16,9 @@ use sys::clock;
 
 /// The tools that edit files.
 const EDITORS: [&str; 5] = ["Write", "Edit", "MultiEdit", "NotebookEdit", "apply_patch"];
+/// Tools that change no files in the workspace.
+const READERS: [&str; 8] =
+    ["Read", "NotebookRead", "Glob", "Grep", "LS", "TodoWrite", "WebFetch", "WebSearch"];
 
 /// What the agent has reported so far.
 #[derive(Debug, Default)]
@@ -35,6 +38,8 @@ pub(super) struct Session {
     limits: Reports,
     /// The files that its edit tools wrote, or tried to.
     edited: BTreeSet<PathBuf>,
+    /// Whether another tool may have written files.
+    ran_others: bool,
 }
 
 impl Session {
@@ -55,6 +60,7 @@ impl Session {
             Event::ToolUse { name, input, .. } => {
                 // The model has answered.
                 self.retried = None;
+                self.ran_others |= !EDITORS.contains(&&**name) && !READERS.contains(&&**name);
                 if EDITORS.contains(&&**name)
                     && let Ok(input) = serde_json::from_str(input.0.get())
                 {
@@ -101,9 +107,9 @@ impl Session {
         self.api_error_status.map(|status| FailedCall(Some(status))).or(self.retried)
     }
 
-    /// The files that its edit tools wrote.
-    pub(super) fn take_edited(&mut self) -> BTreeSet<PathBuf> {
-        std::mem::take(&mut self.edited)
+    /// The files that its edit tools wrote, and whether other tools may have written some, too.
+    pub(super) fn take_edited(&mut self) -> (BTreeSet<PathBuf>, bool) {
+        (std::mem::take(&mut self.edited), self.ran_others)
     }
 
     /// The usage limits of its account.
@@ -166,13 +172,14 @@ mod tests {
         ];
         let mut session = Session::default();
         for (name, input) in calls {
+            assert!(!session.ran_others, "before {name}");
             let call = format!(
                 r#"{{"type":"assistant","message":{{"id":"m","content":[{{"type":"tool_use","id":"t","name":"{name}","input":{input}}}]}}}}"#
             );
             Parser::default().feed(format!("{call}\n").as_bytes(), &mut |event| session.observe(&event));
         }
         let edited = ["/w/a", "/w/c", "b.ipynb"].map(PathBuf::from);
-        assert_eq!(session.take_edited(), BTreeSet::from(edited));
+        assert_eq!(session.take_edited(), (BTreeSet::from(edited), true));
     }
 
     #[test]

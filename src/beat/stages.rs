@@ -261,7 +261,7 @@ impl<'a> Beat<'a> {
         let stop = if hosted.lost_folder { StopReason::FolderGone } else { self.stop_reason() };
         let entry = &mut self.entry;
         let Hosted { ended, mut session, conversation, registration, clients, left_out, .. } = hosted;
-        self.gates.edited = session.take_edited();
+        (self.gates.edited, self.gates.ran_others) = session.take_edited();
         let mut uncounted = None;
         let reached = usage_limit::reached(job, session.limits(), clock::now());
         match ended {

@@ -31,6 +31,16 @@ fn serve(stream: TcpStream, page: &str) -> Result<()> {
     Ok((&stream).write_all(format!("{head}\r\n\r\n{body}").as_bytes())?)
 }
 
+/// The only heartbeat once it isn't due and doesn't run: a daemon that has just started answers before it decides.
+fn settled(place: &Place) -> Result<Value> {
+    loop {
+        let status = heartbeat(place)?;
+        if status["waiting"] == false && status["running"] == Value::Null {
+            return Ok(status);
+        }
+    }
+}
+
 /// A page that changes starts a beat once, and its address gets into the prompt.
 pub(crate) fn changed_page(claude: &Path) -> Result<()> {
     let place = Place::new(claude, &says("HEARTBEAT_OK"))?;
@@ -69,8 +79,7 @@ pub(crate) fn excluded_dates(claude: &Path) -> Result<()> {
     configure(&place, &json!({ "lastRun": null, "tz": "UTC", "except": except }))?;
     place.run(&["start"])?;
     let mut log = Log::follow(&place)?;
-    let waits = heartbeat(&place)?;
-    ensure!(waits["running"] == Value::Null, "{waits}");
+    let waits = settled(&place)?;
     let next: Timestamp = waits["nextRun"].as_str().unwrap_or_default().parse()?;
     let first = today.tomorrow()?.tomorrow()?.to_zoned(jiff::tz::TimeZone::UTC)?.timestamp();
     ensure!(next >= first, "it runs on an excluded date: {waits}");
@@ -95,12 +104,7 @@ pub(crate) fn catch_up(claude: &Path) -> Result<()> {
             let ran = log.next()?;
             ensure!(ran["outcome"] == "ok", "{catch_up}: {ran}");
         }
-        // A daemon that has just started answers before it decides.
-        let mut settled = heartbeat(&place)?;
-        while settled["waiting"] == true {
-            settled = heartbeat(&place)?;
-        }
-        ensure!(settled["running"] == Value::Null, "{catch_up}: {settled}");
+        let settled = settled(&place)?;
         let next: Timestamp = settled["nextRun"].as_str().unwrap_or_default().parse()?;
         ensure!(next > clock::now() + SignedDuration::from_hours(24), "{catch_up}: {settled}");
         ensure!((settled["dropped"] == Value::Null) == runs, "{catch_up}: {settled}");

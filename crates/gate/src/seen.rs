@@ -166,8 +166,8 @@ impl GateMemory {
     }
 
     /// Whether a beat that began when the gates saw `begun` began only because files changed during the one before.
-    /// Then all that changes during it counts as its own, as an agent's commands may write files, too: otherwise, it
-    /// could start itself forever.
+    /// Then, if its agent ran commands, all that changes during it counts as its own, since these may write files, too:
+    /// otherwise, it could start itself forever.
     #[must_use]
     pub fn began_for_the_last_beat(&self, begun: &Self) -> bool {
         let mut ended = Self { ended: BTreeMap::new(), ..self.clone() };

@@ -60,6 +60,8 @@ pub struct ScheduledHeartbeat {
     pub(super) dropped: Option<DroppedRuns>,
     /// When files last changed that start it; `None` if not since it last started.
     pub(super) changed: Option<FileChanges>,
+    /// Whether files changed during its beat whose gates can tell by whom.
+    pub(super) changed_meanwhile: bool,
     /// The changes that started its last beat.
     pub(super) started_by: Option<FileChanges>,
     /// When a beat last ended whose changes don't start it.
@@ -85,6 +87,7 @@ impl ScheduledHeartbeat {
             seen: false,
             dropped: None,
             changed: None,
+            changed_meanwhile: false,
             started_by: None,
             left_alone: None,
         }

@@ -1,11 +1,13 @@
 //! Heartbeats that file changes start (`on`).
 //!
 //! A beat starts once its files have been left alone for [`DEBOUNCE`], or [`MOST_DEBOUNCE`] after the first change.
-//! What changes during its own beats doesn't count, or an agent's edits would start it again and again. Neither does
-//! what changes during beats that other changes started: two heartbeats would start each other forever.
+//! What changes during its own beats doesn't count, or an agent's edits would start it again and again. If it has a gate
+//! that can tell whose changes they are, they start it after the beat. What changes during beats that other changes
+//! started never counts: two heartbeats would start each other forever.
 
 use super::{HeartbeatId, Heartbeats, Running, ScheduledHeartbeat};
 use jiff::{SignedDuration, Timestamp};
+use murmur_core::config::gate::Condition;
 use murmur_core::config::limit::{MIN_INTERVAL, Source};
 
 /// How long files must be left alone before their heartbeat starts.
@@ -29,18 +31,30 @@ impl Heartbeats {
     pub fn files_changed(&mut self, ids: &[HeartbeatId], now: Timestamp) {
         for id in ids {
             let Some(place) = self.indices.get(id).copied() else { continue };
-            if !self.running.all().iter().any(|running| self.is_own(&self.entries[place], running)) {
+            let entry = &self.entries[place];
+            let mut own = self.running.all().iter().filter(|running| self.is_own(entry, running)).peekable();
+            if own.peek().is_none() {
                 self.change(place, |entry| entry.files_changed(now));
+            } else if own.all(|running| entry.may_ask_gate(running)) {
+                self.entries[place].changed_meanwhile = true;
             }
         }
     }
 
     /// Records that `ended` did.
     pub(super) fn left_alone(&mut self, ended: &Running, now: Timestamp) {
-        if self.have_options {
-            let own: Vec<bool> = self.entries.iter().map(|entry| self.is_own(entry, ended)).collect();
-            let own = self.entries.iter_mut().zip(own).filter(|(_, is_own)| *is_own);
-            own.for_each(|(entry, _)| entry.left_alone = Some(now));
+        if !self.have_options {
+            return;
+        }
+        for place in 0..self.entries.len() {
+            let entry = &self.entries[place];
+            if entry.may_ask_gate(ended) {
+                if std::mem::take(&mut self.entries[place].changed_meanwhile) {
+                    self.change(place, |entry| entry.files_changed(now));
+                }
+            } else if self.is_own(entry, ended) {
+                self.entries[place].left_alone = Some(now);
+            }
         }
     }
 
@@ -57,6 +71,13 @@ impl Heartbeats {
 }
 
 impl ScheduledHeartbeat {
+    /// Whether `running` is its own beat, and its gates can tell whose changes there are.
+    fn may_ask_gate(&self, running: &Running) -> bool {
+        let gates = &self.heartbeat.settings.gates.when.0;
+        self.is(&running.workspace, running.name.as_deref())
+            && gates.iter().any(|gate| matches!(gate.condition, Condition::Changed(_)))
+    }
+
     fn files_changed(&mut self, now: Timestamp) {
         let own = self.left_alone.is_some_and(|ended| now.duration_since(ended).abs() <= OWN_CHANGES);
         if !own && self.may_start() && self.is_triggered() {
@@ -86,7 +107,9 @@ impl ScheduledHeartbeat {
 mod tests {
     use super::super::fixture::{at, heartbeat, with_options};
     use super::*;
+    use murmur_core::config::gate::{Gate, When};
     use murmur_core::config::heartbeat::Heartbeat;
+    use murmur_core::config::interval::Interval;
     use murmur_core::config::limit::Sourced;
     use murmur_core::config::schedule_options::ScheduleOptions;
     use murmur_core::id::BeatId;
@@ -109,8 +132,12 @@ mod tests {
             active_hours: active_hours.into_iter().collect(),
             ..ScheduleOptions::default()
         };
-        let triggered =
-            Heartbeat { schedule: None, settings: with_options(options), ..heartbeat("/a", None, 30, None) };
+        let mut settings = with_options(options);
+        if keys["gated"] == true {
+            let (condition, timeout) = (Condition::Changed([Box::from("src")].into()), Interval::MAX);
+            Arc::make_mut(&mut settings).gates.when = When([Gate { condition, timeout }].into());
+        }
+        let triggered = Heartbeat { schedule: None, settings, ..heartbeat("/a", None, 30, None) };
         let mut state = Heartbeats::default();
         let nightly = Heartbeat { schedule: None, ..heartbeat("/a", Some("nightly"), 30, None) };
         state.load(vec![triggered, nightly], NonZeroU32::new(4).unwrap(), at("09:00:00"));
@@ -169,6 +196,23 @@ mod tests {
         assert_eq!(state.wake_at(), None);
         changed(&mut state, "10:00:07");
         assert_eq!(starts(&mut state, "10:00:09").len(), 1);
+    }
+
+    #[test]
+    fn changes_during_its_own_beat_start_another_if_a_gate_decides() {
+        let mut state = two(r#"{"on":{"path":"src"},"gated":true}"#);
+        changed(&mut state, "10:00:00");
+        let beat = starts(&mut state, "10:00:02").remove(0);
+        changed(&mut state, "10:00:05");
+        assert_eq!(state.replace(at("10:00:08")), [], "it isn't due before the end");
+        state.ended(&beat, at("10:00:09"));
+        assert_eq!(state.wake_at(), Some(at("10:00:11")));
+        let beat = starts(&mut state, "10:00:11").remove(0);
+        state.ended(&beat, at("10:00:12"));
+        assert_eq!(state.wake_at(), None);
+        // Reported late.
+        changed(&mut state, "10:00:12");
+        assert_eq!(starts(&mut state, "10:00:14").len(), 1);
     }
 
     #[test]

@@ -130,13 +130,24 @@ fn files_that_change_during_a_beat_start_one_more_unless_the_agents_edit_tools_w
     site.script("does", "echo own >>notes/a; echo new >notes/new.ipynb");
     assert_eq!(beat(&env), "ok");
     assert_eq!(beat(&env), nothing);
-    // Others change files, too: the next beat is told, and what changes during that one is its own.
+    // Others change files, too: the next beat is told, and so is the one after it.
     sh(&env, &site, "echo other >notes/b");
     site.script("does", "echo own >>notes/a; date +%N >>notes/person; rm -f notes/b");
     assert_eq!(beat(&env), "ok");
     assert_eq!(beat(&env), "ok");
-    let told = told(&env);
-    assert!(told.contains("\nadded notes/person\nremoved notes/b\n"), "{told}");
+    assert!(told(&env).contains("\nadded notes/person\nremoved notes/b\n"), "{}", told(&env));
+    site.script("does", "echo own >>notes/a");
+    assert_eq!(beat(&env), "ok");
+    assert!(told(&env).contains("\nmodified notes/person\n"), "{}", told(&env));
+    assert_eq!(beat(&env), nothing);
+    // If that one's agent runs commands, all that changes meanwhile is its own: the commands may have written it.
+    let command = json!([{ "type": "tool_use", "id": "3", "name": "Bash", "input": { "command": "true" } }]);
+    site.plays(&json!({ "script": [command, [{ "type": "text", "text": "HEARTBEAT_OK" }]] }));
+    sh(&env, &site, "echo other >notes/b");
+    site.script("does", "date +%N >>notes/person");
+    assert_eq!(beat(&env), "ok");
+    assert_eq!(beat(&env), "ok");
+    assert!(told(&env).contains("\nmodified notes/person\n"), "{}", told(&env));
     assert_eq!(beat(&env), nothing);
     // Another change, at the same time, counts as ever.
     sh(&env, &site, "echo other >notes/c");
@@ -145,6 +156,34 @@ fn files_that_change_during_a_beat_start_one_more_unless_the_agents_edit_tools_w
     assert_eq!(beat(&env), "ok");
     assert_eq!(beat(&env), "ok");
     assert_eq!(beat(&env), nothing);
+}
+
+#[test]
+fn a_change_by_a_person_during_a_beat_that_a_change_started_starts_another() {
+    let env = Env::new();
+    let site = active(&env, json!({}));
+    let notes = "notes/**";
+    let entry = json!({ "path": site.0, "on": { "path": notes }, "when": { "changed": notes } });
+    env.configure(&json!({ "workspaces": [entry] }).to_string());
+    std::fs::create_dir(site.0.join("notes")).unwrap();
+    site.script("does", "[ -e notes/person ] || echo new >notes/person");
+    let daemon = env.daemon();
+    env.run(["status"]);
+    std::fs::write(site.0.join("notes/one"), "").unwrap();
+    let lines = env.wait_for_journal(2);
+    assert!(lines.iter().all(|line| line["outcome"] == "ok"), "{lines:?}");
+    assert!(told(&env).contains("\nadded notes/person\n"), "{}", told(&env));
+    // What its agent writes starts a beat that is skipped, and that one starts none.
+    let own = site.0.join("notes/own");
+    let call = json!([{ "type": "tool_use", "id": "1", "name": "Edit", "input": { "file_path": own } }]);
+    site.plays(&json!({ "script": [call, [{ "type": "text", "text": "HEARTBEAT_OK" }]] }));
+    site.script("does", "echo own >notes/own");
+    std::fs::write(site.0.join("notes/two"), "").unwrap();
+    let lines = env.wait_for_journal(4);
+    assert_eq!((&lines[2]["outcome"], &lines[3]["outcome"]), (&json!("ok"), &json!("skipped")));
+    let status = env.ask("status", &Value::Null);
+    assert_eq!(status["heartbeats"][0]["nextRun"], Value::Null);
+    daemon.stop();
 }
 
 #[test]
