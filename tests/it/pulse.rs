@@ -3,7 +3,7 @@
 mod agents;
 mod crowd;
 mod place;
-mod tmux;
+pub(crate) mod tmux;
 mod trouble;
 
 use std::io::{Seek, Write};

@@ -1,5 +1,7 @@
 //! `murmur watch` on a terminal: it starts, shows what happens, and gives the terminal back.
 
+mod tmux;
+
 use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 use serde_json::json;
 

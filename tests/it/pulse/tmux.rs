@@ -7,7 +7,7 @@ use crate::env::Env;
 use crate::run::needed;
 
 /// The response of a tmux server in the Env to these arguments.
-fn tmux(env: &Env, words: &[&str]) -> String {
+pub(crate) fn tmux(env: &Env, words: &[&str]) -> String {
     let socket = env.root().join("tmux");
     let words = [&["-S", socket.to_str().unwrap(), "-f", "/dev/null"], words].concat();
     let run = env.program("tmux", words).set("TERM", "xterm").set("LC_ALL", "C.UTF-8").assert().success();
