@@ -45,7 +45,7 @@ const fn other(name: &'static str, needs: &'static [&'static str], check: fn(&Pa
 /// Checks that are not scenarios: the real CLI as a client of murmur's MCP server, as a hosted agent, under murmur's
 /// hook, with its pulses, against a hostile repository and a hostile agent, and
 /// while nobody watches.
-const OTHERS: [Other; 35] = [
+const OTHERS: [Other; 36] = [
     other("mcp-claude", &[], clients::claude),
     other("host-live", &[], live::across_a_killed_daemon),
     other("permits", &[], permits::a_person_decides),
@@ -72,6 +72,7 @@ const OTHERS: [Other; 35] = [
     other("skipped", &[], overlap::skip),
     other("start-deadline", &[], schedules::start_deadline),
     other("catch-up", &[], schedules::catch_up),
+    other("jittered", &[], schedules::jitter),
     other("excluded-dates", &[], schedules::excluded_dates),
     other("changed-page", &[], schedules::changed_page),
     other("swept", &[], unattended::retention),

@@ -90,6 +90,33 @@ pub(crate) fn excluded_dates(claude: &Path) -> Result<()> {
     Ok(())
 }
 
+/// A first run is delayed by `jitter`, by the same time whenever its daemon starts, and costs nothing meanwhile.
+pub(crate) fn jitter(claude: &Path) -> Result<()> {
+    let place = Place::new(claude, &says("HEARTBEAT_OK"))?;
+    std::fs::create_dir_all(place.folder.path().join("data"))?;
+    let keys = json!({ "lastRun": null, "cron": null, "interval": "1h", "jitter": "100d" });
+    configure(&place, &keys)?;
+    place.run(&["start"])?;
+    let mut log = Log::follow(&place)?;
+    let planned = |status: &Value| -> Result<Timestamp> {
+        let reason = status["nextReason"].as_str().unwrap_or_default();
+        ensure!(reason.contains("jitter"), "{status}");
+        Ok(status["nextRun"].as_str().unwrap_or_default().parse()?)
+    };
+    let first = planned(&settled(&place)?)?;
+    place.run(&["restart"])?;
+    let second = planned(&settled(&place)?)?;
+    ensure!(second.duration_since(first).abs() < SignedDuration::from_secs(60), "{first} {second}");
+    ensure!(requests(&place)?.is_empty(), "the model was asked");
+    // A running daemon keeps what it has decided.
+    place.run(&["stop"])?;
+    configure(&place, &json!({ "lastRun": null }))?;
+    place.run(&["start"])?;
+    let ran = log.next()?;
+    ensure!(ran["outcome"] == "ok", "{ran}");
+    Ok(())
+}
+
 /// After runs were missed, `catchUp` decides whether one beat makes up for all of them.
 pub(crate) fn catch_up(claude: &Path) -> Result<()> {
     for (catch_up, runs) in [("skip", false), ("1h", false), ("once", true), ("25h", true)] {

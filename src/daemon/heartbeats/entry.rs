@@ -119,7 +119,8 @@ impl ScheduledHeartbeat {
     }
 
     pub(super) fn count_from(&mut self, now: Timestamp) {
-        self.opens = None;
+        // Jitter's delay stays, like what it was decided for.
+        self.opens = self.opens.filter(|_| self.opens == self.not_before);
         let Some(schedule) = self.heartbeat.schedule.as_ref().filter(|_| self.may_start()) else {
             self.next = None;
             return;
