@@ -1,9 +1,9 @@
 //! Heartbeats that file changes start (`on`).
 //!
 //! A beat starts once its files have been left alone for [`DEBOUNCE`], or [`MOST_DEBOUNCE`] after the first change.
-//! What changes during its own beats doesn't count, or an agent's edits would start it again and again. If it has a gate
-//! that can tell whose changes they are, they start it after the beat. What changes during beats that other changes
-//! started never counts: two heartbeats would start each other forever.
+//! What changes during its own beats doesn't count, or an agent's edits would start it again and again. If it has a
+//! gate that can tell whose changes they are, they start it after the beat. What changes during beats that other
+//! changes started never counts: two heartbeats would start each other forever.
 
 use super::{HeartbeatId, Heartbeats, Running, ScheduledHeartbeat};
 use jiff::{SignedDuration, Timestamp};
