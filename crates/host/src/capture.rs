@@ -227,8 +227,8 @@ impl Capture {
         }
     }
 
-    /// Frees the buffers of an agent that is expected to print nothing for a while, and the events that its session has,
-    /// unless later output could remove them there sooner than from memory.
+    /// Frees the buffers of an agent that is expected to print nothing for a while, and the events that its session
+    /// has, unless later output could remove them there sooner than from memory.
     pub fn rest(&mut self) {
         self.line = Vec::new();
         self.parser.rest();
