@@ -21,7 +21,7 @@ fn build() -> io::Result<PathBuf> {
     // Without Cargo, whoever runs the tests has built them.
     if let Some(cargo) = std::env::var_os("CARGO") {
         // For fake-claude's own test Cargo builds them from the same dependencies as whatever is tested; `cargo build`
-        // would want those with fewer features, and compile them all again.
+        // would resolve fewer features, and recompile everything.
         let mut build = Command::new(cargo);
         build.args(["test", "--no-run", "--quiet", "--locked", "--offline", "--test", "programs"]);
         if folder.ends_with("release") {

@@ -41,7 +41,7 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
         (" --since 2h", since),
         (" --workspace W, 1 line in 100", workspace),
         (" --outcome error, 1 line in 10,000", errors),
-        (" --workspace W, none: every line is read", nothing),
+        (" --workspace EMPTY", nothing),
     ] {
         let figure = format!("`murmur log{args}` of 1,000,000 lines, over `tail -n 20`");
         let row = Row::time(figure, ours).over(floor).target(Target::AtMost(50.0));

@@ -84,8 +84,7 @@ impl Beat<'_> {
         Ok(outputs)
     }
 
-    /// Notes what the gates of a beat that goes on with another one have seen. What others changed in between stays
-    /// new.
+    /// Records what the gates of a resumed beat have seen. Changes by others in between stay new.
     async fn go_on(&mut self, memory: &GateMemory, capture: &GateCapture, stop: &watch::Receiver<bool>) {
         let basis = memory.basis(self.job.continues.is_some());
         let now = self.see_again(&basis, capture, stop).await;

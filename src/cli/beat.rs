@@ -137,7 +137,9 @@ fn refuse_over_budget(dir: &DataDir, heartbeat: &Heartbeat) -> anyhow::Result<()
     match ledger.hold(heartbeat, now) {
         Some(used_up) => {
             let until = local_time(used_up.until);
-            bail!(failure!("it may not start until {until}: {used_up}"; "to try anyway, add --ignore-limits"))
+            bail!(
+                failure!("the heartbeat may not start until {until}: {used_up}"; "to try anyway, add --ignore-limits")
+            )
         }
         None => Ok(()),
     }

@@ -69,8 +69,8 @@ mod tests {
         };
         assert_eq!(hint("run: murmur start"), "run: murmur --data-dir '/my data' start");
         assert_eq!(
-            hint("run: murmur restart; agents go on"),
-            "run: murmur --data-dir '/my data' restart; agents go on"
+            hint("run: murmur restart; agents keep running"),
+            "run: murmur --data-dir '/my data' restart; agents keep running"
         );
         assert_eq!(hint("run: murmur capture list, and look"), "run: murmur capture list, and look");
         assert_eq!(hint("make room on that disk"), "make room on that disk");

@@ -63,7 +63,7 @@ fn meant_live(dir: &DataDir, typed: &str, env: &UserEnv) -> anyhow::Result<Agent
 /// An agent, and whether it is running.
 type Started = (AgentInfo, bool);
 
-/// The agent that `typed` stands for, among those for which the first of `groups` is true, or else the next one.
+/// The agent that `typed` names. Tries each filter in `groups` in order, and stops at the first with a match.
 fn choose(
     dir: &DataDir,
     typed: &str,

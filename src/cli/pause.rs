@@ -94,7 +94,7 @@ pub(super) fn resume(args: &ResumeArgs, env: &UserEnv) -> anyhow::Result<ExitCod
             (false, false) => writeln!(out, "{what} is not paused")?,
             (_, true) => writeln!(
                 out,
-                "{what} is still paused, since all heartbeats are; to resume all, run: murmur resume --all"
+                "{what} is still paused, because all heartbeats are paused; to resume all, run: murmur resume --all"
             )?,
         }
     }

@@ -1,4 +1,4 @@
-//! Puts together what arrives in pieces: a message's text, and calls that are announced again with more of their input.
+//! Joins what arrives in parts: a message's text, and calls that are announced again with more of their input.
 
 use std::collections::VecDeque;
 

@@ -36,7 +36,7 @@ pub(super) fn run(args: &Record, env: &UserEnv) -> anyhow::Result<ExitCode> {
         Ok(recorded) => recorded.end,
         Err(RecordError::Refused { end, source }) => {
             super::complain(
-                &anyhow::Error::new(source).context(format!("did not save the recording {}", args.name)),
+                &anyhow::Error::new(source).context(format!("cannot save the recording {}", args.name)),
             );
             return Ok(ExitCode::from(u8::try_from(end.shell_code().max(1)).unwrap_or(1)));
         }

@@ -31,7 +31,9 @@ pub(super) fn run(args: &Set, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let Heartbeat { workspace, name, file, .. } = registered(&args.path, &dir, env)?;
     if let Some(name) = &name {
         let (file, edit) = (shell::path(&file), shell::argument(name));
-        bail!(failure!("the settings of {} are in {file}", shell::word(&**name); "run: murmur edit {edit}"));
+        bail!(
+            failure!("cannot change {}: its settings are in {file}", shell::word(&**name); "run: murmur edit {edit}")
+        );
     }
     let changes = changes(args, &crons)?;
     if changes.is_empty() {

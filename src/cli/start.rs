@@ -164,7 +164,7 @@ pub(super) fn start_behind(
         }
         Some(("running", _)) => Ok(None),
         Some(("error", error)) => {
-            bail!(serde_json::from_str::<Failure>(error).context("the daemon's error is not readable")?)
+            bail!(serde_json::from_str::<Failure>(error).context("cannot read the daemon's error")?)
         }
         _ => bail!(failure!("the daemon ended before it answered"; "see {}", dir.log().display())),
     }

@@ -116,7 +116,7 @@ impl Heartbeats {
                         (true, None, ScheduledHeartbeat::new(heartbeat, last_run))
                     }
                 };
-                // A last run that is older than the known one, but newer than before in the file, was not set back.
+                // A `lastRun` older than the known one, but newer than the file's previous value, was not set back.
                 let is_later = before.is_some_and(|before| said.is_some_and(|at| before < at && at <= now));
                 if is_news {
                     entry.ran(said.map(|at| at.min(now)));

@@ -95,7 +95,8 @@ pub struct MissedRuns {
     pub uncounted: Vec<JournalLine>,
 }
 
-/// The runs in the journal since `as_of`, or the last ones in all of it. Uncounted ends are those before `until`.
+/// Returns the runs in the journal since `as_of`, or without it, each heartbeat's last run in the whole journal. Only
+/// ends before `until` are uncounted.
 pub fn since(
     dir: &DataDir,
     as_of: Option<Timestamp>,

@@ -1,4 +1,5 @@
-//! The state files of the data folder that murmur can't read. It goes on without them, so a person has to be told.
+//! The state files of the data folder that murmur can't read. murmur continues without them, so the status reports
+//! them.
 
 use super::{approved, last_runs, pauses};
 use murmur_claude_files::trust::Store;

@@ -193,7 +193,7 @@ mod tests {
         for (script, problem) in [
             (
                 response(r#""result":{"protocolVersion":2}"#),
-                "AGENT: the agent speaks version 2 of the Agent Client Protocol; murmur speaks 1",
+                "AGENT: the agent uses version 2 of the Agent Client Protocol, but murmur needs version 1",
             ),
             (response(r#""error":{"code":-32603,"message":"no disk"}"#), "AGENT: no disk"),
             (

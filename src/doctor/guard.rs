@@ -1,5 +1,5 @@
-//! Checks that the hook refuses what it must, by running the same command as agents do in a temporary data folder, as
-//! it records its decisions. The calls themselves are never run.
+//! Checks that the hook refuses destructive calls, by running the same command as agents do in a temporary data folder,
+//! as it records its decisions. The calls themselves are never run.
 
 use super::{Check, Environment, Finding, Hint};
 use murmur_agent::invocation::DIR_VARIABLE;
@@ -69,7 +69,7 @@ async fn closed(home: &Path, command: &str) -> Finding {
             );
         }
     }
-    CHECK.ok(format!("`{command}` refuses what it must"))
+    CHECK.ok(format!("`{command}` refuses destructive calls"))
 }
 
 fn broken(command: &str, what: &str) -> Finding {

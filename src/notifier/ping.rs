@@ -1,4 +1,4 @@
-//! Pings: a monitor such as Healthchecks hears when beats start and end, so it notices when they no longer do.
+//! Pings: tells a monitor such as Healthchecks when beats start and end, so that it notices missing ones.
 //!
 //! Those of one heartbeat are sent one after another, in the order in which its beats started and ended: the monitor
 //! believes the last one.

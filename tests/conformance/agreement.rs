@@ -15,8 +15,8 @@ pub(crate) enum Agreement {
 }
 
 impl Agreement {
-    /// The agreement on a part whose run differs from that of fake-claude, or does not. It needs what `needs` names, of
-    /// which `lacks` says whether the version lacks it.
+    /// The agreement on a part, given whether its run differs from fake-claude's. `needs` are the capabilities that it
+    /// needs; `lacks` says whether the version lacks one.
     pub(crate) fn of(differs: bool, needs: &[String], lacks: impl Fn(&str) -> bool) -> Self {
         let missing: BTreeSet<String> = needs.iter().filter(|need| lacks(need)).cloned().collect();
         match (differs, missing.is_empty()) {

@@ -125,7 +125,11 @@ impl Known {
         let mut table = String::from("\n");
         let tested: Vec<String> = self.tested.iter().map(Version::to_string).collect();
         let (last, others) = tested.split_last().context("no version was tested")?;
-        writeln!(table, "Every check was run with {} and {last}, some with others.\n", others.join(", "))?;
+        writeln!(
+            table,
+            "Every check at the time was run with {} and {last}, some\nalso with others.\n",
+            others.join(", ")
+        )?;
         writeln!(
             table,
             "since (newest tested version without it)|feature|effect of lacking it\n---|---|---"

@@ -106,7 +106,7 @@ pub(crate) fn beat(place: &Place) -> Result<Value> {
     serde_json::from_slice(&output.stdout).context(said)
 }
 
-/// A beat that costs more than it may says so, and what it cost holds its workspace until the month ends.
+/// A beat over its cost limit ends as an error, and its cost holds the workspace until the month ends.
 pub(crate) fn budget(claude: &Path) -> Result<()> {
     let call = json!([{ "type": "tool_use", "id": "toolu_01", "name": "Bash", "input": { "command": "touch ran" } }]);
     let place = Place::new(claude, &json!([call, [{ "type": "text", "text": "HEARTBEAT_OK" }]]))?;

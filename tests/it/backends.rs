@@ -95,7 +95,7 @@ fn the_guard_refuses_calls_of_every_agent() {
         );
         assert_eq!((&line["denials"], &line["numTurns"]), (&json!(["Bash"]), &json!(2)), "{line}");
         assert!(env.run(["log"]).contains("1 call denied"), "{}", env.run(["log"]));
-        // Codex says nothing of a call that a hook blocked, except that it did.
+        // Codex reports only that a hook blocked the call, not the call itself.
         let shown = env.run(["show", "site"]);
         assert!(shown.contains("\n  Bash(sudo ls)  denied by the guard: "), "{shown}");
         let items = env.murmur(["show", "site", "--json"]).json()["items"].clone();

@@ -110,7 +110,7 @@ fn a_budget_that_is_used_up_holds_the_workspace_and_survives_a_restart() {
     let shown = env.run(["status", "site"]);
     assert!(shown.contains(&spent), "{shown}");
     let refused = env.connect().refusal("beat", &json!({ "workspace": site.0 }));
-    assert!(refused.contains("it may not start until") && refused.contains(&why), "{refused}");
+    assert!(refused.contains("the heartbeat may not start until") && refused.contains(&why), "{refused}");
     daemon.stop();
     let beats = env.journal().len();
 

@@ -161,7 +161,7 @@ fn a_name_that_looks_like_an_option_is_a_name() {
     [exit 0]
     ");
     assert_snapshot!(env.run(["set", "--every", "1h", "--", "--all"]), @"
-    | error: the settings of --all are in [ENV]/-rf/heartbeats/--all/HEARTBEAT.md
+    | error: cannot change --all: its settings are in [ENV]/-rf/heartbeats/--all/HEARTBEAT.md
     | hint: run: murmur edit -- --all
     [exit 1]
     ");

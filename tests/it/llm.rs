@@ -186,7 +186,7 @@ fn without_a_configured_model_and_key_no_provider_is_called() {
     let ask = || answer(&env, 20, &json!({}));
     assert_snapshot!(ask(), @"deny (failure): no model is configured; add [llm_auth] to [ENV]/data/config/config.toml; the call is denied");
     settings(&env, "[llm_auth]\nprovider = \"anthropic\"\n");
-    assert_snapshot!(ask(), @r#"deny (failure): [ENV]/data/config/config.toml:1:1: "model" is missing; write it, or remove the entry; the call is denied"#);
+    assert_snapshot!(ask(), @r#"deny (failure): [ENV]/data/config/config.toml:1:1: "model" is missing; add this key, or remove the entry; the call is denied"#);
     let provider = Provider::always(anthropic(&says("allow", "ok")));
     settle(&env, "anthropic", &provider.url(), "");
     assert_snapshot!(ask(), @"deny (failure): there is no key for anthropic; add api-key-file to [providers.anthropic] in [ENV]/data/config/config.toml, or start the daemon with ANTHROPIC_API_KEY; the call is denied");

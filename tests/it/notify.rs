@@ -120,7 +120,7 @@ fn a_request_is_answered_by_a_button_once_and_by_nobody_else() {
     let again = server.next();
     assert_eq!(
         again["message"],
-        "Not accepted: the token is not valid: it was used, has expired, or was never sent"
+        "Not accepted: the token is invalid: it was already used, has expired, or was never sent"
     );
     let output = crate::env::ended(beat);
     output.success();

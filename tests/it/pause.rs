@@ -171,7 +171,7 @@ fn a_heartbeat_is_found_by_name_path_and_folder() {
     env.run(["pause", "nightly"]);
     env.run(["pause", "--all"]);
     assert_snapshot!(env.run(["resume", "nightly"]), @"
-    [ENV]/site::heartbeats/nightly/HEARTBEAT.md is still paused, since all heartbeats are; to resume all, run: murmur resume --all
+    [ENV]/site::heartbeats/nightly/HEARTBEAT.md is still paused, because all heartbeats are paused; to resume all, run: murmur resume --all
     [exit 0]
     ");
     // One that is no longer configured.

@@ -187,7 +187,7 @@ fn settings_and_the_workspace_decide_after_the_rules() {
     assert_snapshot!(at("Task"), @r#"
     ask: a model decides
       by permissions-checker = "llm"
-    so it is denied, as no model can be asked: no model is configured; add [llm_auth] to [ENV]/data/config/config.toml
+    the call is denied, since the model cannot be asked: no model is configured; add [llm_auth] to [ENV]/data/config/config.toml
       for a beat of [ENV]/site/sub, project sub
     [exit 0]
     "#);

@@ -206,7 +206,7 @@ fn nothing_of_an_account_on_hold_starts_and_the_stopped_beat_continues_after_it(
     );
     assert_eq!(env.journal().len(), 1);
     let refused = env.connect().refusal("beat", &json!({ "workspace": other.0 }));
-    assert!(refused.contains("it may not start until"), "{refused}");
+    assert!(refused.contains("the heartbeat may not start until"), "{refused}");
     let mut events = env.connect();
     events.ask("attach", &json!({ "from": 0 }));
     let event = events.next_of("account_held");

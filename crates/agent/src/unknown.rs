@@ -27,7 +27,7 @@ pub struct Unknown(BTreeMap<String, u64>, #[serde(skip)] BTreeSet<String>);
 pub(crate) struct Fields {
     /// Their names, except those of `objects`.
     pub(crate) names: &'static [&'static str],
-    /// Those that are objects whose fields are known, too.
+    /// Names of objects whose fields are also known.
     pub(crate) objects: &'static [(&'static str, Fields)],
 }
 

@@ -88,7 +88,7 @@ struct Window {
 }
 
 impl Window {
-    /// The period with `at`; `None` if the calendar ends before.
+    /// The period that contains `at`; `None` if it exceeds the calendar.
     fn of(period: Period, at: Timestamp, zone: &TimeZone) -> Option<Self> {
         let today = at.to_zoned(zone.clone()).date();
         let first = match period {

@@ -1,4 +1,4 @@
-//! Asks a program something: reads the beginning of its output, and leaves no process behind.
+//! Runs a program, reads the beginning of its output, and leaves no process behind.
 
 use derun::plain::plain;
 use secrets::mask;

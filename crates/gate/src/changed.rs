@@ -127,7 +127,9 @@ impl Walk<'_> {
                     self.files.insert(name, stamp);
                 }
                 if self.files.len() > MOST_FILES {
-                    return Err(failure!("matches more than {MOST_FILES} files"; "name fewer"));
+                    return Err(
+                        failure!("matches more than {MOST_FILES} files"; "use a narrower path or glob in \"changed\""),
+                    );
                 }
                 continue;
             }

@@ -53,7 +53,7 @@ pub struct GateContext<'a> {
     pub stop: watch::Receiver<bool>,
     /// Captures what programs print.
     pub capture: &'a GateCapture,
-    /// Notes the session of the capture once it has begun.
+    /// Called with the capture's session id once the capture has begun.
     pub note_capture: &'a dyn Fn(&CaptureId),
 }
 
@@ -167,7 +167,7 @@ async fn run(
 }
 
 impl Problem {
-    /// Says which gate it was.
+    /// Adds the gate's name to the error.
     fn in_gate(self, name: &str) -> Self {
         match self {
             Self::Failed(what) => Self::Failed(mask(&format!("when: {name}: {what}"))),

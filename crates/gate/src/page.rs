@@ -77,7 +77,10 @@ fn get(url: &str, before: Page, limit: Interval) -> Result<Page, Failure> {
     let length = io::copy(&mut body, &mut Hashing(&mut hash))
         .map_err(|error| failure!("cannot read it").because(&error))?;
     if length > LONGEST {
-        return Err(failure!("it has no ETag and is larger than {} MiB", LONGEST >> 20));
+        return Err(failure!(
+            "it has neither ETag nor Last-Modified, and is larger than {} MiB",
+            LONGEST >> 20
+        ));
     }
     let digits: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(Page { sha256: Some(digits), ..Page::default() })

@@ -52,7 +52,7 @@ pub struct Commits {
     pub branches: BTreeMap<String, String>,
 }
 
-/// How commits are stored; versions up to 0.3 knew only HEAD.
+/// How commits are stored; earlier versions knew only HEAD.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum StoredCommits {
@@ -122,7 +122,8 @@ impl GateMemory {
         self.files.is_empty() && self.commits.is_empty() && self.pages.is_empty()
     }
 
-    /// What counts as seen by the beat that begins: one that `continues` another one goes on from the end of that one.
+    /// What counts as already seen when a beat begins. A beat that `continues` another starts from what that one saw at
+    /// its end.
     #[must_use]
     pub fn basis(&self, continues: bool) -> Self {
         match &self.limited {
@@ -132,7 +133,7 @@ impl GateMemory {
         }
     }
 
-    /// Whether nothing has changed between both, apart from pages, which only their server knows.
+    /// Whether nothing has changed, except possibly pages, about which only their server knows.
     #[must_use]
     pub fn is_as_before(&self, now: &Self) -> bool {
         let heads =

@@ -221,7 +221,7 @@ fn pause_timeout(request: &Request, context: &HookContext) -> Option<UnixStream>
     for keys in [Keys::Current, Keys::Earlier] {
         let wait = json!({ "request": request.id(0).as_str(), "call": keys.ask(request) });
         host.write_all(&line("1", WAIT, wait)).ok()?;
-        // Once the host knows, whoever sees the request and stops the agent is told that it waited.
+        // Tell the host first, so that stopping the agent on seeing the request reports that it waited.
         let mut answer = [0; 256];
         let length = host.read(&mut answer).unwrap_or_default();
         if !keys.are_too_new(&String::from_utf8_lossy(&answer[..length])) {

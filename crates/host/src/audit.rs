@@ -69,7 +69,7 @@ pub(super) enum Coverage {
 }
 
 impl Coverage {
-    /// That of `backend`; `is_decided_at_start` is whether it reports a call only once that was decided.
+    /// Returns the audit for `backend`; `is_decided_at_start`: whether it reports a call only after the decision.
     pub(super) fn of(backend: &Backend, is_decided_at_start: bool) -> Self {
         match backend.has(Capability::Hooks) {
             true if is_decided_at_start => Self::Started,

@@ -35,7 +35,8 @@ use tokio::time::Instant;
 const MARK_EVENTS: u64 = 1000;
 const MARK_BYTES: u64 = 1 << 20;
 
-/// How often output of limited size gets a checkpoint at least: its tails begin anywhere, and replay continues at one.
+/// Minimum number of checkpoints in output of limited size: its kept tail may begin anywhere, and replay continues at
+/// the next checkpoint.
 const MARKS: u64 = 32;
 
 /// A position in the stream.

@@ -86,7 +86,7 @@ impl Refusal {
         match self {
             Self::Sender => "the sender is not in \"senders\"",
             Self::Chat => "it was written in another chat",
-            Self::Unknown => "the token is not valid: it was used, has expired, or was never sent",
+            Self::Unknown => "the token is invalid: it was already used, has expired, or was never sent",
             Self::Channel => "the token was sent through another channel",
             Self::Expired => "the request has expired",
             Self::NotShown => {

@@ -184,7 +184,7 @@ impl Reports {
                         usage.hold = Some(hold);
                     }
                 }
-                // A limit whose reset isn't known says nothing about the hold.
+                // A limit without a known reset time doesn't change the hold.
                 Err(_) if is_rejected => {}
                 _ if is_held => usage.hold = None,
                 _ => {}

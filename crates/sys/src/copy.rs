@@ -262,7 +262,7 @@ mod tests {
         fn memcmp(one: *const u8, other: *const u8, len: usize) -> i32;
     }
 
-    /// Every length at which another part of the code begins or ends, and those around it.
+    /// Every length at which the copy takes another branch, and the lengths next to it.
     fn lengths() -> impl Iterator<Item = usize> {
         (0..300).chain([511, 512, 513, 2046, 2047, 2048, 2049, 2055, 4096, 5001])
     }

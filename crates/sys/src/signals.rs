@@ -68,8 +68,7 @@ impl Signals {
         Ok(Self { came: came.into(), taken, mask, ignored_children })
     }
 
-    /// Unblocks them for this thread, including those that were blocked at the start: the command decides about
-    /// those.
+    /// Unblocks these signals for this thread, even if they were blocked at the start: the command decides about them.
     pub fn let_come(&self) {
         set_mask(&self.mask);
         let taken = set_of(&self.taken);

@@ -15,7 +15,7 @@ pub enum Depth {
     None,
     /// The terminal's own 16, which fit its background.
     Sixteen,
-    /// Also RGB colors, where they tell more than 16.
+    /// Also RGB colors, where 16 are not enough.
     True,
 }
 

@@ -116,7 +116,7 @@ impl Hosts {
         }
     }
 
-    /// Queries those of `closed` again that are not waited for, and those that could not be followed.
+    /// Queries the hosts in `closed` again, except awaited ones, and those that could not be followed.
     pub(super) fn recheck(&mut self, closed: Vec<AgentId>) {
         let closed = closed.into_iter().filter(|agent| !self.awaited.contains(agent));
         let again: HashSet<AgentId> = closed.chain(self.failed.iter().cloned()).collect();

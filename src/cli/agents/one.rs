@@ -29,8 +29,9 @@ pub(super) fn show(
 ) -> anyhow::Result<ExitCode> {
     let agent = agents.iter().find(|agent| agent.agent_id == wanted);
     let agent = agent.ok_or_else(|| failure!("no agent {wanted:?}"; "see: murmur agent list"))?;
-    let actions = activity::last(dir, wanted, count)
-        .with_context(|| format!("cannot read the actions of {wanted} in {}", dir.agent(wanted).display()))?;
+    let actions = activity::last(dir, wanted, count).with_context(|| {
+        format!("cannot read the latest actions of {wanted} in {}", dir.agent(wanted).display())
+    })?;
     let width = output_width().filter(|_| !json);
     let mut out = Wrapped::new(stdout().lock(), width);
     if json {

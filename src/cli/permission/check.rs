@@ -78,7 +78,7 @@ pub(super) fn run(args: &PermissionCheck, env: &UserEnv) -> anyhow::Result<ExitC
             // The daemon's environment may contain the key.
             if let Some(error) = reached.err().filter(|error| !error.depends_on_environment()) {
                 let why = error.line();
-                writeln!(out, "so it is denied, as no model can be asked: {}", plain_line(&why))?;
+                writeln!(out, "the call is denied, since the model cannot be asked: {}", plain_line(&why))?;
             }
         }
         let whom = match role {

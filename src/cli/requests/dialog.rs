@@ -99,9 +99,10 @@ impl Dialog {
     fn decide(&mut self, line: &str) -> Next {
         let is_doubted = self.row.doubt.is_some();
         match line.to_lowercase().as_str() {
-            "y" | "a" if is_doubted => {
-                self.ask(Step::Decide, "the guard doubts this call; to allow it, type yes or always in full")
-            }
+            "y" | "a" if is_doubted => self.ask(
+                Step::Decide,
+                "the guard cannot tell what this call does; to allow it, type yes or always in full",
+            ),
             "y" | "yes" => Next::Respond(self.decision(Answer::Allow, None, "")),
             "n" | "no" => self.ask(Step::Reason(None), ""),
             "a" | "always" => self.show_rules(Answer::Allow),

@@ -45,7 +45,7 @@ pub(in crate::cli) fn reading(row: &Row) -> Option<String> {
     says_more.then(|| format!("the guard reads: {}", texts.join("; ")))
 }
 
-/// Adds the texts of commands, each before those that it runs.
+/// Adds the texts of commands; each command precedes those that it runs.
 fn gather(commands: &[Command], texts: &mut Vec<String>) {
     for command in commands {
         let writes = command.writes.iter().map(|file| format!(" > {}", file.as_deref().unwrap_or("?")));

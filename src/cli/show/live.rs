@@ -48,7 +48,7 @@ pub(in crate::cli) async fn stream(
         })?,
         Wanted::Beat(what) => match choose(what, dir, env)? {
             Chosen::Run(run) => *run,
-            Chosen::Capture(id) => anyhow::bail!(failure!("{id} is a capture, not a beat")),
+            Chosen::Capture(id) => anyhow::bail!(failure!("{id} is a capture, not a beat"; "run: murmur capture show {id} --follow")),
         },
     };
     let mut header = Vec::new();

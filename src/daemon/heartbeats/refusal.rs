@@ -44,7 +44,7 @@ pub enum StartRefusal {
         running: usize,
     },
     /// A usage limit of its account forbids it.
-    #[error("it may not start until {}: {}", rfc3339(.0.until), .0.why)]
+    #[error("the heartbeat may not start until {}: {}", rfc3339(.0.until), .0.why)]
     Held(Held),
     /// The daemon is stopping.
     #[error("the daemon is stopping")]

@@ -144,7 +144,8 @@ impl ScheduledHeartbeat {
                 self.not_before = Some(at);
             }
             StartDecision::Skip(from) => {
-                let dropped = format!("dropped the run of {} at {}: {why}", heartbeat.id, rfc3339(next));
+                let dropped =
+                    format!("dropped a run of {} that was due at {}: {why}", heartbeat.id, rfc3339(next));
                 let count = self.dropped.as_ref().map_or(0, |dropped| dropped.count) + 1;
                 self.dropped = Some(DroppedRuns { count, last: next, why });
                 self.anchor = Some(from);

@@ -121,8 +121,8 @@ impl Run {
         serde_json::from_slice(&run.get_output().stdout).unwrap()
     }
 
-    /// Starts it in a process group of its own. While one process of the tests' group is stopped, the kernel hangs up
-    /// on all of it when another one ends whose parent is in another group of the session.
+    /// Starts it in a process group of its own. While a process of the tests' group is stopped, the kernel sends SIGHUP
+    /// to the group if it becomes orphaned.
     pub(crate) fn in_own_group(mut self) -> Self {
         self.0.process_group(0);
         self

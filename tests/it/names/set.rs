@@ -88,7 +88,7 @@ fn wrong_values_and_names_change_nothing() {
     | error: --enabled "maybe" is not a known value
     | hint: write true or false; see: murmur set --help
     [exit 2]
-    | error: the settings of nightly are in [ENV]/site/heartbeats/nightly/HEARTBEAT.md
+    | error: cannot change nightly: its settings are in [ENV]/site/heartbeats/nightly/HEARTBEAT.md
     | hint: run: murmur edit nightly
     [exit 1]
     | error: no heartbeat or workspace "sit"

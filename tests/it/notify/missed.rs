@@ -48,7 +48,7 @@ fn what_is_over_when_the_first_channel_is_added_is_no_news() {
     let fifth = beat(&env, &site, "ATTENTION: look at that");
     assert_eq!(next_end(&monitor), ("/fail".to_owned(), fifth));
     env.setting("config.toml", &format!("{ping}{}", ntfy(&phone, "")));
-    // The trouble that goes on is news to the phone, which wasn't told.
+    // The ongoing problem is new to the phone channel, which was added later.
     let told = || {
         beat(&env, &site, "ATTENTION: look at that");
         let text = std::fs::read_to_string(env.data().join("notifications.jsonl")).unwrap_or_default();

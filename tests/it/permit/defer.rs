@@ -57,7 +57,7 @@ fn is_over(put_off: &PutOff<'_>, line: &Value, denials: &Value) {
     is_resumed(put_off, line, denials);
 }
 
-/// Likewise after nobody answered in time.
+/// Checks the same after nobody answered in time.
 fn is_over_unanswered(put_off: &PutOff<'_>, line: &Value) {
     assert_eq!(line["outcome"], "attention", "{line}");
     assert_eq!(line["summary"], "HEARTBEAT_OK, but nobody answered the request for Bash(git push)");

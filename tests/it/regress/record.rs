@@ -67,7 +67,7 @@ fn a_private_key_is_refused_and_the_run_still_passes_through() {
     site.plays(&json!({ "stdout": "-----BEGIN RSA PRIVATE KEY-----\n" }));
     assert_snapshot!(env.run(["record", "key", "--beat", "site"]), @"
     -----BEGIN RSA PRIVATE KEY-----
-    | error: did not save the recording key: recording refused: stdout line 1, column 1 contains a private key
+    | error: cannot save the recording key: recording refused: stdout line 1, column 1 contains a private key
     | hint: record it again with a made-up value, or with the secret in a variable whose name contains PASSWORD, TOKEN, SECRET or KEY: such values are removed
     [exit 1]
     ");

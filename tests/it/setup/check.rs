@@ -73,7 +73,7 @@ fn reasons_for_a_missing_pulse_are_reported() {
     stand_in(&env, "echo 'no; disk' >&2; exit 3");
     assert_snapshot!(setup(&env, &["--check"]), @"
     | error: no pulse arrived in [ENV]/data: '[HOOK]' PostToolUse ended with exit status: 3 (no, disk)
-    | hint: see murmur.log there
+    | hint: see murmur.log in that folder
     [exit 1]
     ");
     std::fs::remove_file(env.root().join("bin/murmur-hook")).unwrap();
@@ -83,7 +83,7 @@ fn reasons_for_a_missing_pulse_are_reported() {
     filtered.bind(|| {
         assert_snapshot!(setup(&env, &["--check"]), @"
         | error: no pulse arrived: the program of '[HOOK]' PostToolUse is missing or cannot be run ([SHELL])
-        | hint: `murmur setup hooks` updates its path
+        | hint: run: murmur setup hooks, which updates its path
         [exit 1]
         ");
     });
@@ -172,7 +172,7 @@ fn control_characters_in_a_command_or_its_output_are_not_printed() {
     assert!(said.contains(r"/\u{1b}[31m;\u{20}bin/murmur-hook' PostToolUse ended with"), "{said}");
     assert_snapshot!(said, @r"
     | error: no pulse arrived in [ENV]/data: '[HOOK]' PostToolUse ended with exit status: 3 (\u{1b}[31m, red)
-    | hint: see murmur.log there
+    | hint: see murmur.log in that folder
     [exit 1]
     ");
 }

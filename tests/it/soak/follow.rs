@@ -50,7 +50,7 @@ pub(super) struct Follower {
     process: Option<Child>,
 }
 
-/// A follower through the daemon, which must be told when there is one.
+/// A client that follows an agent through the daemon; the test tells it when a new daemon runs.
 pub(super) struct Faithful {
     follower: Follower,
     up: mpsc::Sender<u64>,

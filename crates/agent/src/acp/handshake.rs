@@ -114,7 +114,7 @@ mod tests {
         let why = |line: &Value| read(line).unwrap().unwrap_err().to_string();
         assert_eq!(
             why(&response(&json!({ "protocolVersion": 2 }))),
-            "the agent speaks version 2 of the Agent Client Protocol; murmur speaks 1"
+            "the agent uses version 2 of the Agent Client Protocol, but murmur needs version 1"
         );
         let refused = json!({ "id": "murmur-initialize", "error": { "code": -32603, "message": "no disk" } });
         assert_eq!(why(&refused), "no disk");

@@ -25,7 +25,7 @@ pub(super) fn emit(own: &RequestTag, response: &Result<Value, Value>, sink: &mut
             let id = text_at(Some(result), &["sessionId"]);
             let resumed = resumed.as_deref().unwrap_or_default();
             if id.is_empty() && resumed.is_empty() {
-                return sink(failed("the agent began no conversation".to_owned(), None));
+                return sink(failed("the agent did not return a session id".to_owned(), None));
             }
             sink(Event::Session {
                 id: if id.is_empty() { resumed.into() } else { id.into() },
@@ -84,7 +84,7 @@ pub(super) fn wrong_version(initialized: &Value) -> Option<String> {
         return None;
     }
     let version = version.map_or_else(|| "no version".to_owned(), |version| format!("version {version}"));
-    Some(format!("the agent speaks {version} of the Agent Client Protocol; murmur speaks {VERSION}"))
+    Some(format!("the agent uses {version} of the Agent Client Protocol, but murmur needs version {VERSION}"))
 }
 
 /// The model that a conversation uses.

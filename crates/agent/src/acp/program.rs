@@ -161,8 +161,8 @@ pub(super) fn opencode(mut settings: Value, instructions: Vec<String>) -> Vec<(&
     let mut env = vec![("OPENCODE_PERMISSION", permissions.to_string().into())];
     // Without this, a call that is denied ends the turn.
     set(&mut settings, &["experimental", "continue_loop_on_deny"], true.into());
-    // The permissions of another agent of the user would count before these, and so would those of `build` itself. What
-    // `mode` says about it counts before what `agent` says.
+    // The user's default agent, and their own settings for `build`, would override these permissions. What `mode` says
+    // about it counts before what `agent` says.
     set(&mut settings, &["default_agent"], OPENCODE_AGENT.into());
     for agents in ["agent", "mode"] {
         for (key, value) in

@@ -1,4 +1,4 @@
-//! How Codex is started: its app-server, with murmur's hooks and without what they would not see.
+//! Starts Codex's app-server with murmur's hooks, and turns off features that bypass hooks.
 
 use super::hooks;
 use crate::dialog::Conversation;

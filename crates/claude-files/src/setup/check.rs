@@ -54,9 +54,9 @@ impl Hinted for CheckError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::NotStarted(..) => "check that `sh` is on the PATH".to_owned(),
-            Self::Gone { .. } => "`murmur setup hooks` updates its path".to_owned(),
+            Self::Gone { .. } => "run: murmur setup hooks, which updates its path".to_owned(),
             Self::Late { .. } => "check what it waits for".to_owned(),
-            Self::Silent { .. } => "see murmur.log there".to_owned(),
+            Self::Silent { .. } => "see murmur.log in that folder".to_owned(),
         })
     }
 }

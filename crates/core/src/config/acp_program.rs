@@ -167,7 +167,7 @@ pub(super) fn checked(
             }
             None if is_built_in => {}
             None => {
-                let missing = failure!("\"command\" is missing"; "write it, or remove the entry");
+                let missing = failure!("\"command\" is missing"; "add this key, or remove the entry");
                 return wrong(start, missing);
             }
         }

@@ -61,7 +61,7 @@ pub struct BadWorkspace {
 }
 
 impl BadWorkspace {
-    /// An entry of which nothing else counts.
+    /// An entry whose only usable part is its problem.
     fn unknown(problem: Problem) -> Self {
         Self { problem, path: None, schedule: None, options: None, last_run: None }
     }

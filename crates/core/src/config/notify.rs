@@ -237,7 +237,7 @@ impl Check for QuietHours {
         let any = hours.clone().in_zone(&TimeZone::UTC).until(Timestamp::UNIX_EPOCH);
         match any == Timestamp::MAX {
             true => {
-                Err(failure!("these hours never end"; "write those of the night, such as \"22:00-07:00\""))
+                Err(failure!("these hours never end"; "write a part of the day, such as \"22:00-07:00\""))
             }
             false => Ok(Self(hours)),
         }

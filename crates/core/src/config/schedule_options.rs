@@ -174,7 +174,7 @@ impl ScheduleOptions {
         }))
     }
 
-    /// The key because of which it may not start at `at`, if any.
+    /// The key that prevents a start at `at`, if any.
     #[must_use]
     pub fn closed_at(&self, at: Timestamp) -> Option<&'static str> {
         let is_closed = |opens: Option<Timestamp>| opens != Some(at);
@@ -253,7 +253,7 @@ impl Notices {
             (user, Some(asked)) if !may(asked) => {
                 let (asked, applies) = (asked.word(), user.unwrap_or(Overlap::Queue).word());
                 self.add(format!(
-                    "overlap: {asked} in HEARTBEAT.md has no effect; only config.json can set it; {applies} applies"
+                    "overlap: {asked} in HEARTBEAT.md has no effect, since only config.json can set it; {applies} applies"
                 ));
                 user.map(Sourced::user)
             }

@@ -124,7 +124,7 @@ fn described(message: &str) -> Failure {
             failure!("{found:?} is not known"; "write {known}")
         }
         [missing] if line.starts_with("missing field") => {
-            failure!("{missing:?} is missing"; "write it, or remove the entry")
+            failure!("{missing:?} is missing"; "add this key, or remove the entry")
         }
         _ if line == "duplicate key" => failure!("the key is given twice"; "remove one of the two"),
         _ => of_syntax(line)
@@ -176,7 +176,7 @@ mod tests {
                 "count = 1\nword = 'maybe'",
                 "/p.toml:2:8: \"word\": \"maybe\" is not known; write \"yes\" or \"no\"",
             ),
-            ("word = 'yes'", "/p.toml:1:1: \"count\" is missing; write it, or remove the entry"),
+            ("word = 'yes'", "/p.toml:1:1: \"count\" is missing; add this key, or remove the entry"),
             ("count = 1\ncount = 2", "/p.toml:2:1: the key is given twice; remove one of the two"),
             ("count = [1", "/p.toml:1:11: the array is not closed; write ] at its end"),
             ("[count", "/p.toml:1:7: the table is not closed; write ] at its end"),

@@ -1,4 +1,4 @@
-//! What murmur does for an agent, as its client, or instead of it, as an event of the agent.
+//! Events of an agent about what murmur does as its client or in its place.
 
 use super::MurmurEvent;
 use murmur_agent::event::{Event, Json, RunResult};

@@ -1,4 +1,4 @@
-//! Tells those who follow a hosted agent when its account is put on hold, and when the hold ends.
+//! Emits events when a hosted agent's account is put on hold and when the hold ends.
 
 use super::Host;
 use crate::event::{MurmurEvent, Progress};

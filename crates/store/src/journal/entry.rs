@@ -20,7 +20,7 @@ pub enum LineKind {
     /// A beat.
     #[default]
     Beat,
-    /// An agent that has been quiet for so long that it will hardly continue.
+    /// An agent that has been quiet for longer than `stuck` in `[quiet]`.
     Stuck,
     /// A heartbeat that keeps failing, so that it runs less often.
     Failing,

@@ -267,7 +267,7 @@ fn responses_tell_how_turns_ended() {
         (
             "murmur-initialize",
             json!({ "protocolVersion": 2 }),
-            "end error_during_execution - the agent speaks version 2 of the Agent Client Protocol; murmur speaks 1",
+            "end error_during_execution - the agent uses version 2 of the Agent Client Protocol, but murmur needs version 1",
         ),
         (
             "murmur-session",
@@ -275,7 +275,7 @@ fn responses_tell_how_turns_ended() {
             "session s1 a/b auto",
         ),
         ("murmur-session:s2", json!({ "models": { "currentModelId": "m" } }), "session s2 m"),
-        ("murmur-session", json!({}), "end error_during_execution - the agent began no conversation"),
+        ("murmur-session", json!({}), "end error_during_execution - the agent did not return a session id"),
         ("murmur-mode:default", json!({}), "PermissionMode { mode: \"default\" }"),
         ("5", json!({ "stopReason": "end_turn" }), ""),
         ("murmur-what", json!({ "stopReason": "end_turn" }), ""),

@@ -43,7 +43,7 @@ impl Home {
         self.cache.load(&path, "2100-01-01T00:00:00Z".parse().unwrap()).unwrap()
     }
 
-    /// A line a heartbeat: id, schedule, problem, with the folder as `@`.
+    /// One line per heartbeat: id, schedule, problem; the folder is `@`.
     fn lines(&mut self) -> Vec<String> {
         let resolved = self.load();
         let line = |beat: &Heartbeat| {

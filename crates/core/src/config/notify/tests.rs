@@ -93,7 +93,7 @@ fn a_wrong_value_is_one_error_with_its_position() {
         ("[notify]\nquiet-hours = \"night\"", "2:15: "),
         (
             "[notify]\nquiet-hours = \"00:00-24:00\"",
-            "2:15: \"quiet-hours\": these hours never end; write those of the night",
+            "2:15: \"quiet-hours\": these hours never end; write a part of the day",
         ),
         (
             "[notify]\ndigest = \"8\"",

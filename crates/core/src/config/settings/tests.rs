@@ -190,7 +190,7 @@ fn a_wrong_table_of_a_program_is_one_error_with_its_position() {
         ("[acp.opencode]\nofer = []", "2:1: unknown key \"ofer\"; did you mean \"offer\"?".to_owned()),
         (
             "[acp.mine]\noffer = [\"fs\"]",
-            "1:1: \"command\" is missing; write it, or remove the entry".to_owned(),
+            "1:1: \"command\" is missing; add this key, or remove the entry".to_owned(),
         ),
         (
             "[acp.opencode]\nargs = []",

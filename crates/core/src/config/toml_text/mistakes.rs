@@ -14,7 +14,7 @@ use toml::de::{DeTable, DeValue};
 /// The most mistakes to look for.
 const MOST: usize = 64;
 
-/// Reads `bytes` with `parse`, which stops at a mistake. Fails with all of them, in the order of the file.
+/// Reads `bytes` with `parse`, which stops at the first mistake. Fails with all mistakes, in the order of the file.
 pub fn every<T>(
     bytes: &[u8],
     file: &Path,

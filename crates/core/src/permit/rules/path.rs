@@ -21,7 +21,7 @@ pub(super) struct PathPattern {
     pub(super) origin: Origin,
     /// The folders before the first wildcard, below the origin.
     pub(super) stem: PathBuf,
-    /// What follows, as alternatives; `None` for a path without wildcards.
+    /// The part from the first wildcard on, as alternatives; `None` without wildcards.
     rest: Option<Vec<GlobMatcher>>,
     /// Whether the stem itself matches, too: `stem/**`.
     and_stem: bool,

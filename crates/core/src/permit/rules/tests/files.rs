@@ -35,12 +35,12 @@ fn invalid_rules_are_errors_with_position_and_hint() {
     let rule = |members: &str| format!("[[rules]]\n{members}\n");
     for (text, expected) in [
         ("[[rule]]".to_owned(), "1:3: unknown key \"rule\"; did you mean \"rules\"?"),
-        (rule("tool = \"Bash\""), "1:1: \"action\" is missing; write it, or remove the entry"),
+        (rule("tool = \"Bash\""), "1:1: \"action\" is missing; add this key, or remove the entry"),
         (
             rule("tool = \"bash\"\naction = \"deny\""),
             "2:8: tool \"bash\": no tool is called that; did you mean \"Bash\"?",
         ),
-        (rule("action = \"deny\""), "1:1: \"tool\" is missing; write it, or remove the entry"),
+        (rule("action = \"deny\""), "1:1: \"tool\" is missing; add this key, or remove the entry"),
         (
             rule("tool = \"Bash\"\naction = \"ask\""),
             "3:10: \"action\": \"ask\" is not known; write \"allow\", \"deny\" or \"pass\"",
@@ -81,7 +81,7 @@ fn invalid_rules_are_errors_with_position_and_hint() {
             "[manager]\nallowed_patterns = [\"Bash(x)\"]".to_owned(),
             "2:21: pattern \"Bash(x)\": it does not name a command; write one such as \"murmur:*\"",
         ),
-        ("[manager]\n".to_owned(), "1:1: \"allowed_patterns\" is missing; write it, or remove the entry"),
+        ("[manager]\n".to_owned(), "1:1: \"allowed_patterns\" is missing; add this key, or remove the entry"),
         ("x = ".to_owned(), "1:5: "),
     ] {
         let error = Rules::parse(text.as_bytes(), Path::new(FILE)).unwrap_err().line();
