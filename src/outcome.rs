@@ -251,7 +251,7 @@ fn is_empty(result: &RunResult) -> bool {
 /// Appends the cause to `what`: the result's own text, or else the end of stderr.
 fn with_cause(what: String, result: Option<&RunResult>, stderr: &str) -> String {
     let own = result.and_then(|result| {
-        result.text.clone().or_else(|| Some(result.told_errors().collect::<Vec<_>>().join("; ")))
+        result.text.clone().or_else(|| Some(result.errors_for_people().collect::<Vec<_>>().join("; ")))
     });
     let cause = match own.as_deref().map(str::trim).filter(|text| !text.is_empty()) {
         Some(own) => quoted(own, QUOTE),

@@ -134,7 +134,7 @@ impl Beat<'_> {
         let basis = memory.basis(self.job.continues.is_some());
         if !self.gates.ran_others || !basis.began_for_the_last_beat(&begun) {
             let edited = self.edited();
-            now = now.map(|now| now.without_others_changes(&begun, &edited));
+            now = now.map(|now| now.without_foreign_changes(&begun, &edited));
         }
         if let Some(seen) = memory.after(outcome, now.unwrap_or(begun)) {
             // On a full disk, the next beat sees the same again.

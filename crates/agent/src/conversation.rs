@@ -157,7 +157,7 @@ impl Conversation {
             }
             Event::Result(result) => {
                 let text = result.text.clone().or_else(|| {
-                    let errors = Some(result.told_errors().collect::<Vec<_>>().join("\n"))
+                    let errors = Some(result.errors_for_people().collect::<Vec<_>>().join("\n"))
                         .filter(|errors| !errors.is_empty());
                     // Some backends leave the last message out.
                     errors.or_else(|| self.turns.last().and_then(Turn::text).map(str::to_owned))

@@ -340,7 +340,7 @@ impl RunResult {
     const DIAGNOSTIC: &str = "[ede_diagnostic]";
 
     /// The errors that are meant for people.
-    pub fn told_errors(&self) -> impl Iterator<Item = &str> {
+    pub fn errors_for_people(&self) -> impl Iterator<Item = &str> {
         self.errors.iter().map(String::as_str).filter(|error| !error.starts_with(Self::DIAGNOSTIC))
     }
 

@@ -148,7 +148,7 @@ impl GateMemory {
     /// Keeps files as new that changed during a beat, which began when the gates saw `begun`, unless its agent `edited`
     /// them: somebody else may have.
     #[must_use]
-    pub fn without_others_changes(mut self, begun: &Self, edited: &BTreeSet<String>) -> Self {
+    pub fn without_foreign_changes(mut self, begun: &Self, edited: &BTreeSet<String>) -> Self {
         for (name, files) in &mut self.files {
             let Some(before) = begun.files.get(name) else { continue };
             let ended = files.clone();

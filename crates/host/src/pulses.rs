@@ -146,7 +146,7 @@ impl Pulses {
                 }
                 // Results of the Agent Client Protocol have no text.
                 let said = std::mem::take(&mut self.said);
-                let errors = Some(result.told_errors().collect::<Vec<_>>().join("; "))
+                let errors = Some(result.errors_for_people().collect::<Vec<_>>().join("; "))
                     .filter(|errors| !errors.is_empty());
                 let text = result.text.clone().or(errors).unwrap_or(said);
                 let error = result.is_error.then(|| first_line(&text, "failed"));

@@ -50,7 +50,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Takes over [`PASSED_ON`] and SIGCHLD. They stay blocked until [`Self::let_come`], so that a child forked in
+    /// Takes over [`PASSED_ON`] and SIGCHLD. They stay blocked until [`Self::unblock`], so that a child forked in
     /// between gets its own. Call this once per process.
     pub fn take() -> io::Result<Self> {
         let (came, tell) = super::pipe::pair()?;
@@ -69,7 +69,7 @@ impl Signals {
     }
 
     /// Unblocks these signals for this thread, even if they were blocked at the start: the command decides about them.
-    pub fn let_come(&self) {
+    pub fn unblock(&self) {
         set_mask(&self.mask);
         let taken = set_of(&self.taken);
         // SAFETY: the set is initialized, and the old mask is not requested.

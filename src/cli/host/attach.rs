@@ -134,12 +134,12 @@ impl<'a, W: Write> Follower<'a, W> {
                 }
                 Some((Condition::Silent, record)) => wait(record.as_ref()).await,
                 Some((Condition::Ended(ended), record)) => {
-                    self.replay(ran(record))?;
+                    self.replay(capture_and_backend(record))?;
                     return ended.error.map_or(Ok(()), |error| bail!("agent {}: {error}", self.agent));
                 }
                 Some((Condition::Dead, record)) => {
                     if self.next.is_some() {
-                        self.replay(ran(record))?;
+                        self.replay(capture_and_backend(record))?;
                     }
                     bail!(
                         failure!("the host of {} was killed", self.agent; "clean up with: murmur agent stop {}", self.agent)
@@ -360,7 +360,7 @@ async fn until(event: &mut Option<impl Future<Output = ()> + Unpin>) {
 }
 
 /// The capture session of an agent with this record, and its backend.
-fn ran(record: Option<Record>) -> Option<(CaptureId, Backend)> {
+fn capture_and_backend(record: Option<Record>) -> Option<(CaptureId, Backend)> {
     let record = record?;
     Some((record.capture?, record.info.backend))
 }

@@ -253,7 +253,7 @@ pub(in crate::cli) fn take(transcript: &mut Transcript, event: &Event<'_>, at: O
             if RunResult::is_interruption(&result.subtype, &errors) {
                 return transcript.note("turn over", "interrupted".to_owned());
             }
-            for error in result.told_errors() {
+            for error in result.errors_for_people() {
                 transcript.note("error", plain_line(error));
             }
         }

@@ -12,7 +12,7 @@ use crate::env::{Daemon, Env, Socket, Workspace, wait_for_end};
 const DEFERS: &str = "permissionsChecker: manual\napproval: defer\napprovalWait: 1s";
 
 /// A deferred beat.
-struct PutOff<'a> {
+struct Deferred<'a> {
     env: &'a Env,
     site: Workspace,
     /// The daemon's events after the end of the beat.
@@ -23,7 +23,7 @@ struct PutOff<'a> {
     line: Value,
 }
 
-impl<'a> PutOff<'a> {
+impl<'a> Deferred<'a> {
     /// A heartbeat that the daemon started when it was due, and that is now deferred.
     fn new(env: &'a Env, frontmatter: &str, calls: &[Value]) -> (Self, Daemon) {
         let site = env.workspace_calling(frontmatter, calls);
@@ -52,60 +52,60 @@ impl<'a> PutOff<'a> {
 }
 
 /// Checks that the beat resumed with the answer, once, and that nothing is left of it.
-fn is_over(put_off: &PutOff<'_>, line: &Value, denials: &Value) {
+fn assert_ended(deferred: &Deferred<'_>, line: &Value, denials: &Value) {
     assert_eq!(line["outcome"], "ok", "{line}");
-    is_resumed(put_off, line, denials);
+    assert_resumed(deferred, line, denials);
 }
 
 /// Checks the same after nobody answered in time.
-fn is_over_unanswered(put_off: &PutOff<'_>, line: &Value) {
+fn assert_ended_unanswered(deferred: &Deferred<'_>, line: &Value) {
     assert_eq!(line["outcome"], "attention", "{line}");
     assert_eq!(line["summary"], "HEARTBEAT_OK, but nobody answered the request for Bash(git push)");
-    is_resumed(put_off, line, &json!(["Bash"]));
+    assert_resumed(deferred, line, &json!(["Bash"]));
 }
 
-fn is_resumed(put_off: &PutOff<'_>, line: &Value, denials: &Value) {
-    let (env, before) = (put_off.env, &put_off.line);
+fn assert_resumed(deferred: &Deferred<'_>, line: &Value, denials: &Value) {
+    let (env, before) = (deferred.env, &deferred.line);
     assert_eq!((&line["denials"], &line["waiting"]), (denials, &Value::Null));
-    assert_eq!((&line["resumes"], &line["sessionId"]), (&json!(put_off.id), &before["sessionId"]));
+    assert_eq!((&line["resumes"], &line["sessionId"]), (&json!(deferred.id), &before["sessionId"]));
     assert_eq!(line["agent"], before["agent"]);
     assert_ne!(line["beat"], before["beat"]);
     let argv: Vec<String> = env.agents().iter().map(|agent| agent["argv"].to_string()).collect();
     let resume = format!("\"--resume\",{}", before["sessionId"]);
     assert_eq!(argv.iter().map(|argv| argv.contains(&resume)).collect::<Vec<_>>(), [false, true]);
-    assert_eq!((env.tool_results().len(), put_off.kept()), (1, String::new()));
+    assert_eq!((env.tool_results().len(), deferred.kept()), (1, String::new()));
 }
 
 #[test]
 fn a_beat_with_a_deferred_call_has_ended_and_waits() {
     let env = Env::new();
-    let (put_off, daemon) = PutOff::new(&env, DEFERS, &[bash("t1", "git push")]);
-    let line = &put_off.line;
-    assert_eq!((text(line, "outcome"), text(line, "waiting")), ("attention", put_off.id.as_str()));
-    assert_snapshot!(text(line, "summary").replace(&put_off.id, "[REQUEST]"), @"waiting for approval; answer with `murmur allow [REQUEST]` (or deny); Bash: git push");
-    assert_eq!((put_off.kept().as_str(), env.tool_results()), ("[REQUEST].json", vec![]));
+    let (deferred, daemon) = Deferred::new(&env, DEFERS, &[bash("t1", "git push")]);
+    let line = &deferred.line;
+    assert_eq!((text(line, "outcome"), text(line, "waiting")), ("attention", deferred.id.as_str()));
+    assert_snapshot!(text(line, "summary").replace(&deferred.id, "[REQUEST]"), @"waiting for approval; answer with `murmur allow [REQUEST]` (or deny); Bash: git push");
+    assert_eq!((deferred.kept().as_str(), env.tool_results()), ("[REQUEST].json", vec![]));
     // All processes of the beat end, and none starts.
     env.alive().into_iter().filter(|pid| *pid != daemon.pid()).for_each(wait_for_end);
     assert_eq!((env.alive(), env.agents().len()), (vec![daemon.pid()], 1));
     let listed = env.run(["permission", "list"]);
     assert!(listed.contains(" ago, its beat continues after your answer\n"), "{listed}");
-    let heartbeat = put_off.heartbeat();
+    let heartbeat = deferred.heartbeat();
     assert_eq!((&heartbeat["running"], &heartbeat["waiting"]), (&Value::Null, &json!(false)));
     let decision = &env.decisions()[0];
-    assert_eq!((text(decision, "decision"), text(decision, "request")), ("defer", put_off.id.as_str()));
+    assert_eq!((text(decision, "decision"), text(decision, "request")), ("defer", deferred.id.as_str()));
     daemon.stop();
     // It is listed without a daemon, too.
     let listed = env.murmur(["permission", "list", "--json"]).json();
     assert_eq!(
         (&listed["requests"][0]["id"], &listed["requests"][0]["state"]),
-        (&json!(put_off.id), &json!("deferred"))
+        (&json!(deferred.id), &json!("deferred"))
     );
 }
 
 #[test]
 fn a_heartbeat_with_a_waiting_beat_is_not_due() {
     let env = Env::new();
-    let (put_off, daemon) = PutOff::new(&env, DEFERS, &[bash("t1", "git push")]);
+    let (deferred, daemon) = Deferred::new(&env, DEFERS, &[bash("t1", "git push")]);
     // Long overdue, if it weren't for the pending answer.
     daemon.stop();
     env.age();
@@ -118,33 +118,33 @@ fn a_heartbeat_with_a_waiting_beat_is_not_due() {
     let ended = env.events().until("beat_ended");
     assert_eq!(text(&ended, "workspace"), shop.path());
     assert_eq!((env.journal().len(), env.agents().len()), (2, 2));
-    assert_eq!(put_off.heartbeat()["running"], Value::Null);
-    put_off.respond(&["deny"]);
-    assert_eq!(env.wait_for_journal(3)[2]["resumes"], json!(put_off.id));
+    assert_eq!(deferred.heartbeat()["running"], Value::Null);
+    deferred.respond(&["deny"]);
+    assert_eq!(env.wait_for_journal(3)[2]["resumes"], json!(deferred.id));
     daemon.stop();
 }
 
 #[test]
 fn a_beat_resumes_with_its_answer_after_a_killed_daemon() {
     let env = Env::new();
-    let (put_off, daemon) = PutOff::new(&env, DEFERS, &[bash("t1", "git push")]);
+    let (deferred, daemon) = Deferred::new(&env, DEFERS, &[bash("t1", "git push")]);
     daemon.crash();
     let daemon = env.daemon();
-    assert_eq!(put_off.kept(), "[REQUEST].json");
+    assert_eq!(deferred.kept(), "[REQUEST].json");
     let mut events = env.events();
-    assert_snapshot!(put_off.respond(&["allow"]), @"
+    assert_snapshot!(deferred.respond(&["allow"]), @"
     allowed Bash for [AGENT]; its beat continues soon
         git push
     [exit 0]
     ");
-    assert_snapshot!(put_off.respond(&["deny"]).replace(&put_off.id, "[REQUEST]"), @"
+    assert_snapshot!(deferred.respond(&["deny"]).replace(&deferred.id, "[REQUEST]"), @"
     | error: request [REQUEST] was already answered
     | hint: see: murmur inbox
     [exit 1]
     ");
     let line = events.until("beat_ended");
     env.wait_for_no_approvals();
-    is_over(&put_off, &line, &Value::Null);
+    assert_ended(&deferred, &line, &Value::Null);
     assert!(env.only_tool_result().ran());
     assert_eq!(env.decisions()[1]["by"], json!({ "kind": "person" }));
     daemon.stop();
@@ -153,11 +153,11 @@ fn a_beat_resumes_with_its_answer_after_a_killed_daemon() {
 #[test]
 fn a_beat_resumes_with_a_denial_and_its_reason() {
     let env = Env::new();
-    let (mut put_off, daemon) = PutOff::new(&env, DEFERS, &[bash("t1", "git push")]);
-    put_off.respond(&["deny", "--reason", "not on a Friday"]);
-    let line = put_off.events.until("beat_ended");
+    let (mut deferred, daemon) = Deferred::new(&env, DEFERS, &[bash("t1", "git push")]);
+    deferred.respond(&["deny", "--reason", "not on a Friday"]);
+    let line = deferred.events.until("beat_ended");
     env.wait_for_no_approvals();
-    is_over(&put_off, &line, &json!(["Bash"]));
+    assert_ended(&deferred, &line, &json!(["Bash"]));
     assert_eq!(env.only_tool_result().text, "PreToolUse:Bash hook error: not on a Friday");
     daemon.stop();
 }
@@ -166,10 +166,10 @@ fn a_beat_resumes_with_a_denial_and_its_reason() {
 fn an_expired_request_is_a_denial() {
     let env = Env::new();
     let expires = format!("{DEFERS}\napprovalExpiry: 1s");
-    let (mut put_off, daemon) = PutOff::new(&env, &expires, &[bash("t1", "git push")]);
-    let line = put_off.events.until("beat_ended");
+    let (mut deferred, daemon) = Deferred::new(&env, &expires, &[bash("t1", "git push")]);
+    let line = deferred.events.until("beat_ended");
     env.wait_for_no_approvals();
-    is_over_unanswered(&put_off, &line);
+    assert_ended_unanswered(&deferred, &line);
     assert_snapshot!(env.only_tool_result().text, @"PreToolUse:Bash hook error: nobody answered in time; continue without it, or say what you need and why");
     daemon.stop();
 }
@@ -178,12 +178,12 @@ fn an_expired_request_is_a_denial() {
 fn a_request_that_expired_without_a_daemon_is_a_denial() {
     let env = Env::new();
     let expires = format!("{DEFERS}\napprovalExpiry: 1s");
-    let (put_off, daemon) = PutOff::new(&env, &expires, &[bash("t1", "git push")]);
+    let (deferred, daemon) = Deferred::new(&env, &expires, &[bash("t1", "git push")]);
     daemon.crash();
     let daemon = env.daemon();
     let line = env.events().until("beat_ended");
     env.wait_for_no_approvals();
-    is_over_unanswered(&put_off, &line);
+    assert_ended_unanswered(&deferred, &line);
     daemon.stop();
 }
 
@@ -191,13 +191,13 @@ fn a_request_that_expired_without_a_daemon_is_a_denial() {
 fn a_daemon_killed_right_after_the_answer_leaves_the_beat_to_the_next() {
     for _ in 0..3 {
         let env = Env::new();
-        let (put_off, daemon) = PutOff::new(&env, DEFERS, &[bash("t1", "git push")]);
-        put_off.respond(&["allow"]);
+        let (deferred, daemon) = Deferred::new(&env, DEFERS, &[bash("t1", "git push")]);
+        deferred.respond(&["allow"]);
         daemon.crash();
         let daemon = env.daemon();
         let line = env.wait_for_journal(2).remove(1);
         env.wait_for_no_approvals();
-        is_over(&put_off, &line, &Value::Null);
+        assert_ended(&deferred, &line, &Value::Null);
         assert!(env.only_tool_result().ran());
         daemon.stop();
         assert_eq!(env.journal().len(), 2);
@@ -207,20 +207,20 @@ fn a_daemon_killed_right_after_the_answer_leaves_the_beat_to_the_next() {
 #[test]
 fn an_answer_is_kept_while_the_beat_cannot_be_resumed() {
     let env = Env::new();
-    let (put_off, daemon) = PutOff::new(&env, DEFERS, &[bash("t1", "git push")]);
+    let (deferred, daemon) = Deferred::new(&env, DEFERS, &[bash("t1", "git push")]);
     // Another agent holds the workspace.
     let (pace, gate) = env.gate("gate");
-    put_off.site.plays(&json!({ "stdout": crate::env::result("HEARTBEAT_OK"), "pace": pace }));
+    deferred.site.plays(&json!({ "stdout": crate::env::result("HEARTBEAT_OK"), "pace": pace }));
     let by_hand = env.murmur(["beat", "site"]).start();
     env.wait_for_agents(2);
-    put_off.respond(&["allow"]);
+    deferred.respond(&["allow"]);
     daemon.crash();
-    put_off.site.plays(&super::acts(&[bash("t1", "git push")]));
+    deferred.site.plays(&super::acts(&[bash("t1", "git push")]));
     let daemon = env.daemon();
     std::io::Write::write_all(&mut { gate }, b".").unwrap();
     crate::env::ended(by_hand).success();
     let lines = env.wait_for_journal(3);
-    assert_eq!((&lines[1]["resumes"], &lines[2]["resumes"]), (&Value::Null, &json!(put_off.id)));
+    assert_eq!((&lines[1]["resumes"], &lines[2]["resumes"]), (&Value::Null, &json!(deferred.id)));
     assert!(env.only_tool_result().ran());
     daemon.stop();
 }
@@ -244,13 +244,14 @@ fn two_calls_in_one_message_are_denied_instead_of_deferred() {
 #[test]
 fn a_resumed_beat_can_be_deferred_again() {
     let env = Env::new();
-    let (mut put_off, daemon) = PutOff::new(&env, DEFERS, &[bash("t1", "git push"), bash("t2", "git pull")]);
-    put_off.respond(&["allow"]);
-    let second = put_off.events.until("request_opened");
-    let line = put_off.events.until("beat_ended");
-    assert_eq!((&line["resumes"], &line["waiting"]), (&json!(put_off.id), &second["id"]));
+    let (mut deferred, daemon) =
+        Deferred::new(&env, DEFERS, &[bash("t1", "git push"), bash("t2", "git pull")]);
+    deferred.respond(&["allow"]);
+    let second = deferred.events.until("request_opened");
+    let line = deferred.events.until("beat_ended");
+    assert_eq!((&line["resumes"], &line["waiting"]), (&json!(deferred.id), &second["id"]));
     env.run(["permission", "respond", text(&second, "id"), "allow"]);
-    let line = put_off.events.until("beat_ended");
+    let line = deferred.events.until("beat_ended");
     assert_eq!((&line["resumes"], text(&line, "outcome")), (&second["id"], "ok"));
     env.wait_for_no_approvals();
     let told = env.tool_results();

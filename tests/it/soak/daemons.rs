@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::follow::{Faithful, Follower, Told};
+use super::follow::{DaemonFollower, Follower, Told};
 use super::load::{Load, hosts};
 use super::{Moments, asked, beats, times};
 use crate::env::{Env, fixture};
@@ -33,7 +33,7 @@ struct Scene<'a> {
     env: &'a Env,
     load: Load<'a>,
     followers: BTreeMap<String, Follower>,
-    faithful: Faithful,
+    faithful: DaemonFollower,
     moments: Moments,
 }
 
@@ -43,7 +43,7 @@ impl<'a> Scene<'a> {
         let load = Load::new(env, crowd(), &[]);
         let follow = |id: &String| (id.clone(), Follower::attach(env, id));
         let followers = load.agents.iter().map(|agent| &agent.id).map(follow).collect();
-        let faithful = Faithful::new(env, "live-0");
+        let faithful = DaemonFollower::new(env, "live-0");
         Self { env, load, followers, faithful, moments: Moments::new(seed) }
     }
 

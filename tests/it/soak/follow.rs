@@ -51,7 +51,7 @@ pub(super) struct Follower {
 }
 
 /// A client that follows an agent through the daemon; the test tells it when a new daemon runs.
-pub(super) struct Faithful {
+pub(super) struct DaemonFollower {
     follower: Follower,
     up: mpsc::Sender<u64>,
     attached: mpsc::Receiver<u64>,
@@ -86,7 +86,7 @@ impl Follower {
     }
 }
 
-impl Faithful {
+impl DaemonFollower {
     /// The daemon's `host.attach`, again at its next event whenever there is another daemon.
     pub(super) fn new(env: &Env, id: &str) -> Self {
         let (up, coming) = mpsc::channel();

@@ -115,7 +115,7 @@ impl Leader<'_> {
         // Both are blocked while we don't wait for them: otherwise one that comes early would be missed.
         signals::interrupt_on(libc::SIGCHLD);
         signals::interrupt_on(libc::SIGHUP);
-        self.signals.let_come();
+        self.signals.unblock();
         signals::hold_back(&AWAITED);
         self.report(&Report::Started(child));
         loop {

@@ -43,7 +43,7 @@ pub(super) fn run(
     let (ended, ends) = sys::pipe::pair()?;
     std::thread::scope(|scope| {
         let mut relays = Relays { streams: ours, scope, ended: ended.as_fd(), recorder, running: Vec::new() };
-        signals.let_come();
+        signals.unblock();
         let how = until_end(child, alone, &signals, &mut relays);
         // The command has ended, so there is nobody to pass signals on to, and much output may remain.
         signals.give_back();

@@ -113,7 +113,7 @@ pub(super) fn run(
             })
         });
         let input = Input::start(Arc::clone(&ours), Arc::clone(&screen))?;
-        signals.let_come();
+        signals.unblock();
         let goes_on = Arc::new(AtomicBool::new(false));
         pass_signals_on(signals, child, Arc::clone(&ours), Arc::clone(&goes_on))?;
         let mut pump = Pump {
