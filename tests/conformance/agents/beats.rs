@@ -34,9 +34,14 @@ pub(super) struct Check {
 }
 
 /// The checks.
-pub(super) const CHECKS: [Check; 14] = [
+pub(super) const CHECKS: [Check; 15] = [
     Check { name: "denied", is_for: |_| true, run: denied },
-    Check { name: "allowed", is_for: |_| true, run: allowed },
+    Check { name: "allowed", is_for: |_| true, run: |agent| answered(agent, true) },
+    Check {
+        name: "denied-by-person",
+        is_for: |agent| agent.name != "codex-acp",
+        run: |agent| answered(agent, false),
+    },
     Check { name: "failed", is_for: |_| true, run: failed },
     Check { name: "timeout", is_for: |_| true, run: timed_out },
     Check { name: "resumed", is_for: |_| true, run: resumed },
@@ -218,7 +223,8 @@ fn denied(agent: &mut Agent) -> Result<()> {
     Ok(())
 }
 
-fn allowed(agent: &mut Agent) -> Result<()> {
+/// A person answers.
+fn answered(agent: &mut Agent, is_allowed: bool) -> Result<()> {
     let is_beat = agent.checker != "off";
     let checker = if is_beat { json!("manual") } else { Value::Null };
     agent.prepare(&json!([agent.asks("touch approved"), text("HEARTBEAT_OK")]), checker)?;
@@ -233,19 +239,22 @@ fn allowed(agent: &mut Agent) -> Result<()> {
     let request = watch.opened()?;
     let approved = agent.place.folder.path().join("site/approved");
     ensure!(request["tool"] == "Bash" && !approved.exists(), "{request}");
-    agent.place.run(&["allow", request["id"].as_str().context("no id")?])?;
+    agent
+        .place
+        .run(&[if is_allowed { "allow" } else { "deny" }, request["id"].as_str().context("no id")?])?;
     begun.wait_with_output()?;
     if !is_beat {
         agent.said_by_hosted()?;
         agent.place.run(&["agent", "stop", HOSTED])?;
         let journal = agent.place.run(&["log", "--json"])?.stdout;
         ensure!(journal.is_empty(), "{}", String::from_utf8_lossy(&journal));
-        ensure!(approved.exists(), "the call did not run");
+        ensure!(approved.exists() == is_allowed, "ran: {}", approved.exists());
         return Ok(());
     }
     let line = agent.line()?;
-    ensure!(line["outcome"] == "ok" && line["denials"].is_null() && line["unguarded"].is_null(), "{line}");
-    ensure!(approved.exists(), "the call did not run: {line}");
+    let denials = if is_allowed { Value::Null } else { json!(["Bash"]) };
+    ensure!(line["outcome"] == "ok" && line["denials"] == denials && line["unguarded"].is_null(), "{line}");
+    ensure!(approved.exists() == is_allowed, "ran: {}, {line}", approved.exists());
     Ok(())
 }
 
