@@ -34,7 +34,7 @@ pub(super) struct Check {
 }
 
 /// The checks.
-pub(super) const CHECKS: [Check; 15] = [
+pub(super) const CHECKS: [Check; 16] = [
     Check { name: "denied", is_for: |_| true, run: denied },
     Check { name: "allowed", is_for: |_| true, run: |agent| answered(agent, true) },
     Check {
@@ -53,6 +53,7 @@ pub(super) const CHECKS: [Check; 15] = [
     },
     Check { name: "sandbox", is_for: |agent| agent.name == "codex", run: codex::sandboxed },
     Check { name: "shell-killed", is_for: |agent| agent.name == "codex", run: codex::shell_killed },
+    Check { name: "mcp", is_for: |agent| agent.name == "codex", run: codex::mcp },
     Check { name: "own-agent", is_for: |agent| agent.name == "acp", run: opencode::own_agent },
     Check { name: "own-permissions", is_for: |agent| agent.name == "acp", run: opencode::own_permissions },
     Check { name: "plugins", is_for: |agent| agent.name == "goose", run: goose::plugins },
