@@ -67,10 +67,12 @@ pub const PULSE_EVENTS: [(&str, bool); 7] = [
 /// How long Claude Code waits for a pulse hook, in seconds. The hook itself takes less.
 pub const PULSE_TIMEOUT: u32 = 5;
 
-/// The value of [`DENY_VARIABLE`]: the built-in patterns and `own`, or an empty list for `None`.
+/// The value of [`DENY_VARIABLE`]: the built-in patterns and `own`, or neither for `None`, and the program's `unseen`
+/// tools.
 #[must_use]
-pub fn denied(own: Option<&[String]>) -> String {
-    let patterns = own.map(|own| deny_list::build(own.iter().map(String::as_str))).unwrap_or_default();
+pub fn denied(own: Option<&[String]>, unseen: &[&str]) -> String {
+    let own = own.map(|own| deny_list::build(own.iter().map(String::as_str)));
+    let patterns: Vec<&str> = own.into_iter().flatten().chain(unseen.iter().copied()).collect();
     json!(patterns).to_string()
 }
 

@@ -3,6 +3,7 @@
 
 mod codex;
 mod gemini;
+mod goose;
 mod opencode;
 
 use std::fs::DirBuilder;
@@ -33,9 +34,14 @@ pub(super) struct Check {
 }
 
 /// The checks.
-pub(super) const CHECKS: [Check; 13] = [
+pub(super) const CHECKS: [Check; 16] = [
     Check { name: "denied", is_for: |_| true, run: denied },
-    Check { name: "allowed", is_for: |_| true, run: allowed },
+    Check { name: "allowed", is_for: |_| true, run: |agent| answered(agent, true) },
+    Check {
+        name: "denied-by-person",
+        is_for: |agent| agent.name != "codex-acp",
+        run: |agent| answered(agent, false),
+    },
     Check { name: "failed", is_for: |_| true, run: failed },
     Check { name: "timeout", is_for: |_| true, run: timed_out },
     Check { name: "resumed", is_for: |_| true, run: resumed },
@@ -47,9 +53,11 @@ pub(super) const CHECKS: [Check; 13] = [
     },
     Check { name: "sandbox", is_for: |agent| agent.name == "codex", run: codex::sandboxed },
     Check { name: "shell-killed", is_for: |agent| agent.name == "codex", run: codex::shell_killed },
+    Check { name: "mcp", is_for: |agent| agent.name == "codex", run: codex::mcp },
     Check { name: "own-agent", is_for: |agent| agent.name == "acp", run: opencode::own_agent },
     Check { name: "own-permissions", is_for: |agent| agent.name == "acp", run: opencode::own_permissions },
-    Check { name: "plugins", is_for: |agent| agent.name == "goose", run: plugins },
+    Check { name: "plugins", is_for: |agent| agent.name == "goose", run: goose::plugins },
+    Check { name: "unseen", is_for: |agent| agent.name == "goose", run: goose::unseen },
     Check { name: "no-login", is_for: |agent| agent.name == "gemini", run: gemini::not_logged_in },
 ];
 
@@ -216,7 +224,8 @@ fn denied(agent: &mut Agent) -> Result<()> {
     Ok(())
 }
 
-fn allowed(agent: &mut Agent) -> Result<()> {
+/// A person answers.
+fn answered(agent: &mut Agent, is_allowed: bool) -> Result<()> {
     let is_beat = agent.checker != "off";
     let checker = if is_beat { json!("manual") } else { Value::Null };
     agent.prepare(&json!([agent.asks("touch approved"), text("HEARTBEAT_OK")]), checker)?;
@@ -231,19 +240,22 @@ fn allowed(agent: &mut Agent) -> Result<()> {
     let request = watch.opened()?;
     let approved = agent.place.folder.path().join("site/approved");
     ensure!(request["tool"] == "Bash" && !approved.exists(), "{request}");
-    agent.place.run(&["allow", request["id"].as_str().context("no id")?])?;
+    agent
+        .place
+        .run(&[if is_allowed { "allow" } else { "deny" }, request["id"].as_str().context("no id")?])?;
     begun.wait_with_output()?;
     if !is_beat {
         agent.said_by_hosted()?;
         agent.place.run(&["agent", "stop", HOSTED])?;
         let journal = agent.place.run(&["log", "--json"])?.stdout;
         ensure!(journal.is_empty(), "{}", String::from_utf8_lossy(&journal));
-        ensure!(approved.exists(), "the call did not run");
+        ensure!(approved.exists() == is_allowed, "ran: {}", approved.exists());
         return Ok(());
     }
     let line = agent.line()?;
-    ensure!(line["outcome"] == "ok" && line["denials"].is_null() && line["unguarded"].is_null(), "{line}");
-    ensure!(approved.exists(), "the call did not run: {line}");
+    let denials = if is_allowed { Value::Null } else { json!(["Bash"]) };
+    ensure!(line["outcome"] == "ok" && line["denials"] == denials && line["unguarded"].is_null(), "{line}");
+    ensure!(approved.exists() == is_allowed, "ran: {}, {line}", approved.exists());
     Ok(())
 }
 
@@ -286,41 +298,6 @@ fn untrusted(agent: &mut Agent) -> Result<()> {
     ensure!(line["outcome"] == "ok", "{line}");
     ensure!(!ran.exists(), "the repository's program ran");
     ensure!(std::fs::read(&user)? == before, "{} was changed", user.display());
-    Ok(())
-}
-
-/// A plugin whose hook leaves `mark`.
-fn plugin(folder: &Path, mark: &Path) -> Result<()> {
-    let hook = json!({ "hooks": [{ "type": "command", "command": format!("touch {}", mark.display()) }] });
-    std::fs::create_dir_all(folder.join("hooks"))?;
-    std::fs::write(
-        folder.join("plugin.json"),
-        json!({ "name": folder.file_name().and_then(|name| name.to_str()), "version": "1.0.0" }).to_string(),
-    )?;
-    let hooks = json!({ "hooks": { "SessionStart": [&hook], "UserPromptSubmit": [&hook] } });
-    Ok(std::fs::write(folder.join("hooks/hooks.json"), hooks.to_string())?)
-}
-
-/// The user has goose plugins, too, one of them disabled.
-fn plugins(agent: &mut Agent) -> Result<()> {
-    let root = agent.place.folder.path().to_path_buf();
-    let ran = |name: &str| root.join(name).exists();
-    let at = |folder: &str, name: &str| root.join(folder).join(".agents/plugins").join(name);
-    for (folder, name) in [("home", "mine"), ("home", "disabled"), ("site", "repositorys")] {
-        plugin(&at(folder, name), &root.join(name))?;
-    }
-    let settings = root.join("home/.config/goose/config.yaml");
-    std::fs::create_dir_all(settings.parent().context("no folder")?)?;
-    let before = format!("plugins:\n  {}:\n    enabled: false\n", at("home", "disabled").display());
-    std::fs::write(&settings, &before)?;
-    agent.prepare(&json!([text("HEARTBEAT_OK")]), "off")?;
-    agent.place.run(&["beat"])?;
-    let line = agent.line()?;
-    ensure!(line["outcome"] == "ok", "{line}");
-    let all = ["mine", "disabled", "repositorys"].map(ran);
-    ensure!(all == [true, false, false], "ran: mine, the disabled, the repository's: {all:?}");
-    let after = std::fs::read_to_string(&settings)?;
-    ensure!(after == before, "the settings are now {after}");
     Ok(())
 }
 

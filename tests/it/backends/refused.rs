@@ -11,6 +11,11 @@ const COMMAND: &str = r#"{"toolCallId":"c1","kind":"execute","rawInput":{"comman
 
 /// A workspace whose agent asks about `call`, with options of these kinds; `checker` decides on calls of all agents.
 fn asking(env: &Env, checker: &str, call: &str, options: &[&str]) {
+    asking_as("odd", env, checker, call, options);
+}
+
+/// The same for an agent with this `name`.
+fn asking_as(name: &str, env: &Env, checker: &str, call: &str, options: &[&str]) {
     // It isn't in config.json, so that no daemon starts it.
     env.workspace("site", "Do it.");
     let options: Vec<Value> =
@@ -31,7 +36,7 @@ say() {{ printf '%s\n' "$1"; }}
 while read -r line; do
   case $line in
     *'"initialize"'*) say '{{"jsonrpc":"2.0","id":"murmur-initialize","result":{{"protocolVersion":1}}}}' ;;
-    *'"session/new"'*) say '{{"jsonrpc":"2.0","id":"murmur-session","result":{{"sessionId":"s"}}}}' ;;
+    *'"session/new"'*) say '{{"jsonrpc":"2.0","id":"murmur-session","result":{{"sessionId":"s","modes":{{"currentModeId":"approve"}}}}}}' ;;
     *'"session/prompt"'*)
       say '{begun}'
       say '{{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{{"sessionId":"s","toolCall":{call},"options":{options}}}}}' ;;
@@ -44,13 +49,14 @@ while read -r line; do
 done
 "#
     );
-    let program = env.root().join("odd-agent");
+    let program = env.root().join(name);
     std::fs::write(&program, script).unwrap();
     std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
     let folder = env.data().join("config");
     std::fs::create_dir_all(&folder).unwrap();
-    let settings =
-        format!("agent = \"acp:odd\"\npermissions-checker = {checker:?}\n[acp.odd]\ncommand = {program:?}\n");
+    let settings = format!(
+        "agent = \"acp:{name}\"\npermissions-checker = {checker:?}\n[acp.{name}]\ncommand = {program:?}\n"
+    );
     std::fs::write(folder.join("config.toml"), settings).unwrap();
 }
 
@@ -96,6 +102,35 @@ fn a_call_that_does_not_say_what_it_does_is_denied_or_asked_about() {
         let line = crate::permit::line(beat);
         daemon.stop();
         assert_eq!((&line["outcome"], chosen(&env).as_str()), (&json!("ok"), "allow_once"), "{line}");
+    }
+}
+
+#[test]
+fn goose_cannot_make_calls_that_murmur_would_not_see() {
+    for (tool, call) in [
+        ("delegate", r#"{"toolCallId":"c1","title":"delegate","rawInput":{"instructions":"Push"}}"#),
+        (
+            "execute_typescript",
+            r#"{"toolCallId":"c1","title":"execute typescript","rawInput":{"code":"x()"},"_meta":{"goose":{"toolCall":{"toolName":"execute_typescript"}}}}"#,
+        ),
+    ] {
+        for keys in [json!({}), json!({ "permissions": "skip" })] {
+            let env = Env::new();
+            asking_as("goose", &env, "off", call, &["allow_once", "reject_once"]);
+            let site = env.root().join("site");
+            let mut entry = json!({ "path": site, "interval": "30m" });
+            entry.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
+            env.configure(&json!({ "workspaces": [entry] }).to_string());
+            let rules = format!("[[rules]]\ntool = {tool:?}\naction = \"allow\"\n");
+            std::fs::write(env.data().join("config/permissions.toml"), rules).unwrap();
+            let line = ran(&env);
+            assert_eq!((&line["outcome"], &line["denials"]), (&json!("ok"), &json!([tool])), "{line}");
+            assert!(line["unguarded"].is_null(), "{line}");
+            let [[denied, decision, reason]] = &decisions(&env)[..] else { panic!("{line}") };
+            assert_eq!([denied, decision], [tool, "deny"]);
+            assert_eq!(reason, &format!("{tool:?} in the deny list forbids it; continue without it"));
+            assert_eq!(chosen(&env), "reject_once");
+        }
     }
 }
 

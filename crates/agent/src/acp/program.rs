@@ -10,6 +10,8 @@ use std::ffi::OsString;
 pub(super) struct Program {
     /// Variables that make it ask.
     pub(super) env: &'static [(&'static str, &'static str)],
+    /// Its tools that make calls which are neither asked about nor shown. murmur denies them.
+    pub(super) unseen: &'static [&'static str],
     /// The permission mode in which it asks.
     pub(super) mode: Option<&'static str>,
     /// How it is told which model to use.
@@ -40,6 +42,7 @@ pub(super) enum ModelBy {
 /// Any other program.
 const OTHER: Program = Program {
     env: &[],
+    unseen: &[],
     mode: None,
     model: ModelBy::Dialog,
     is_counted: false,
@@ -67,6 +70,12 @@ const KNOWN: [(&str, Program); 5] = [
         "goose",
         Program {
             env: &[("GOOSE_MODE", "approve")],
+            unseen: &[
+                "delegate",
+                "execute_typescript",
+                "mcp__orchestrator__start_agent",
+                "mcp__orchestrator__send_message",
+            ],
             mode: Some("approve"),
             model: ModelBy::Variable("GOOSE_MODEL"),
             tested: &["1.34.", "1.52."],

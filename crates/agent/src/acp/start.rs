@@ -79,7 +79,7 @@ pub(crate) fn start(name: &str, plan: Plan<'_>) -> Result<Prepared, Failure> {
     }
     let mut env = plan.guarded.environment().map_err(|error| error.failure())?;
     env.push(("PATH", plan.path));
-    env.push((DENY_VARIABLE, denied(plan.deny).into()));
+    env.push((DENY_VARIABLE, denied(plan.deny, program.unseen).into()));
     let cwd = plan.guarded.workspace.to_path_buf();
     let resume = plan.resume.map(str::to_owned);
     let (offers, hides_claude_files) = (plan.offers, plan.hides_claude_files);

@@ -35,7 +35,7 @@ pub(crate) fn start(plan: Plan<'_>) -> Result<Prepared, Failure> {
     let mut env = plan.guarded.environment().map_err(|error| error.failure())?;
     env.push(("PATH", plan.path));
     // Codex has no deny list of its own, so the hook applies it.
-    env.push((DENY_VARIABLE, denied(plan.deny).into()));
+    env.push((DENY_VARIABLE, denied(plan.deny, &[]).into()));
     let program_env = plan.env.into_iter().map(|(name, value)| (name, value.into())).collect();
     let cwd = plan.guarded.workspace.to_path_buf();
     let conversation = Conversation {

@@ -222,7 +222,9 @@ impl Backend {
     pub fn lacks(&self) -> String {
         let unchecked = match self {
             Self::Claude => return String::new(),
-            Self::Codex => "in a sandbox, a call runs if its hook's shell is killed",
+            Self::Codex => {
+                "in a sandbox, or to a read-only MCP tool, a call runs if its hook's shell is killed"
+            }
             Self::Acp(_) => "calls that it does not ask about run unchecked, and murmur only reports them",
         };
         let lacking = Capability::ALL.into_iter().filter(|capability| !self.has(*capability));

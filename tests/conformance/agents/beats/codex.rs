@@ -1,10 +1,13 @@
 //! Beats of the real Codex with the user's own sandbox, and with a hook whose shell is killed.
 
-use anyhow::{Result, ensure};
+use std::process::Stdio;
+
+use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
+use super::opencode::SERVER;
 use super::{Agent, text};
-use crate::permits::call;
+use crate::permits::{Watch, call};
 
 /// Sets the user's sandbox to `workspace-write`, without the temporary folders that these checks run in.
 fn set_sandbox(agent: &Agent) -> Result<()> {
@@ -56,6 +59,42 @@ pub(super) fn shell_killed(agent: &mut Agent) -> Result<()> {
         };
         ensure!(line["error"] == error, "{line}");
         ensure!(ran.exists() == has_sandbox, "sandbox: {has_sandbox}, ran: {}", ran.exists());
+    }
+    Ok(())
+}
+
+/// Calls of an MCP server's tool, whether it says that it only reads or not: a rule denies one, and a person allows one.
+pub(super) fn mcp(agent: &mut Agent) -> Result<()> {
+    let root = agent.place.folder.path().to_path_buf();
+    let (settings, ran, server) =
+        (root.join("home/.codex/config.toml"), root.join("site/ran"), root.join("server.js"));
+    std::fs::write(&server, SERVER)?;
+    let before = std::fs::read_to_string(&settings)?;
+    let rules = root.join("data/config/permissions.toml");
+    let mark = json!([{ "type": "tool_use", "id": "call_1", "name": "mcp__own__mark", "input": {} }]);
+    let script = json!([mark, text("HEARTBEAT_OK")]);
+    for hint in ["", "reads"] {
+        let own = format!("[mcp_servers.own]\ncommand = \"node\"\nargs = [{server:?}, {ran:?}, {hint:?}]\n");
+        std::fs::write(&settings, format!("{before}{own}"))?;
+        std::fs::write(&rules, "[[rules]]\ntool = \"mcp__own__*\"\naction = \"deny\"\n")?;
+        agent.prepare(&script, "off")?;
+        agent.place.run(&["beat"])?;
+        let line = agent.line()?;
+        ensure!(line["denials"] == json!(["mcp__own__mark"]) && !ran.exists(), "{hint}: {line}");
+        std::fs::remove_file(&rules)?;
+        agent.prepare(&script, "manual")?;
+        agent.place.run(&["start"])?;
+        let mut watch = Watch::follow(&agent.place, "permission")?;
+        let begun = agent.place.murmur(&["beat"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        let request = watch.opened()?;
+        ensure!(request["tool"] == "mcp__own__mark" && !ran.exists(), "{hint}: {request}");
+        agent.place.run(&["allow", request["id"].as_str().context("no id")?])?;
+        begun.wait_with_output()?;
+        let line = agent.line()?;
+        ensure!(line["outcome"] == "ok" && line["denials"].is_null(), "{hint}: {line}");
+        ensure!(ran.exists(), "{hint}: the call did not run: {line}");
+        std::fs::remove_file(&ran)?;
+        agent.place.run(&["stop"])?;
     }
     Ok(())
 }

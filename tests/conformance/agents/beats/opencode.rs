@@ -8,13 +8,14 @@ use serde_json::{Value, json};
 use super::{Agent, HOSTED, text};
 use crate::permits::call;
 
-/// An MCP server whose tool `mark` writes a file.
-const SERVER: &str = r#"
-const [, , mark] = process.argv;
+/// An MCP server whose tool `mark` writes a file. With a third argument, it says that it only reads.
+pub(super) const SERVER: &str = r#"
+const [, , mark, readOnlyHint] = process.argv;
 const results = {
   initialize: ({ protocolVersion }) =>
     ({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'own', version: '1' } }),
-  'tools/list': () => ({ tools: [{ name: 'mark', description: 'Marks.', inputSchema: { type: 'object' } }] }),
+  'tools/list': () => ({ tools: [{ name: 'mark', description: 'Marks.', inputSchema: { type: 'object' },
+    annotations: { readOnlyHint: !!readOnlyHint } }] }),
   'tools/call': () => (require('fs').writeFileSync(mark, ''), { content: [] }),
 };
 require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
