@@ -6,6 +6,7 @@ mod checked;
 mod client;
 mod faults;
 mod lacking;
+mod limits;
 mod recorded;
 mod refused;
 mod terminals;
@@ -184,19 +185,6 @@ fn the_deny_list_of_a_workspace_holds_for_every_agent() {
         assert_eq!(line["outcome"], "ok", "{line}");
         assert_eq!(decisions(&env), [[tool, "deny", reason].map(str::to_owned)], "{agent}");
     }
-}
-
-#[test]
-fn the_limits_of_a_login_are_shown_and_followed() {
-    let env = Env::new();
-    let site = site(&env, "codex");
-    let primary = json!({ "usedPercent": 100, "windowDurationMins": 300, "resetsAt": 1_795_420_000 });
-    let secondary = json!({ "usedPercent": 40, "windowDurationMins": 10_080, "resetsAt": 1_795_420_000 });
-    let limits = json!({ "primary": primary, "secondary": secondary });
-    site.plays(&json!({ "script": [said("HEARTBEAT_OK")], "limits": limits }));
-    let shown = env.run(["beat", "-V", "site"]);
-    assert!(shown.contains("five_hour limit reached, 100 % used, resets at "), "{shown}");
-    assert!(!shown.contains("seven_day"), "{shown}");
 }
 
 #[test]

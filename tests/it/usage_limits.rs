@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::env::{Env, Run, Workspace, fixture};
 
 /// A time this many seconds from now, in whole seconds.
-fn in_seconds(seconds: i64) -> Timestamp {
+pub(crate) fn in_seconds(seconds: i64) -> Timestamp {
     let now = sys::clock::now().as_second();
     Timestamp::from_second(now + seconds).unwrap()
 }
@@ -35,12 +35,12 @@ fn subscribed(env: &Env, args: &[&str]) -> Run {
     env.murmur(args).set("CLAUDE_CODE_OAUTH_TOKEN", "sk-test").unset("ANTHROPIC_API_KEY")
 }
 
-fn limits(env: &Env) -> Value {
+pub(crate) fn limits(env: &Env) -> Value {
     serde_json::from_slice(&std::fs::read(env.data().join("limits.json")).unwrap()).unwrap()
 }
 
 /// Changes limits.json, as a beat does: by replacing it.
-fn change_limits(env: &Env, change: impl FnOnce(&mut Value)) {
+pub(crate) fn change_limits(env: &Env, change: impl FnOnce(&mut Value)) {
     let mut limits = limits(env);
     change(&mut limits);
     let new = env.data().join("limits.json.new");
@@ -48,7 +48,7 @@ fn change_limits(env: &Env, change: impl FnOnce(&mut Value)) {
     std::fs::rename(new, env.data().join("limits.json")).unwrap();
 }
 
-fn account(limits: &Value) -> String {
+pub(crate) fn account(limits: &Value) -> String {
     limits["accounts"].as_object().unwrap().keys().next().unwrap().clone()
 }
 

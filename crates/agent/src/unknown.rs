@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How many names are counted. What comes later counts as [`OTHERS`].
 const NAMES: usize = 64;
 
-/// The name of everything beyond [`NAMES`].
-const OTHERS: &str = "others";
+/// The name of everything beyond a limit.
+pub const OTHERS: &str = "others";
 
 /// The length of a name, in bytes; what is longer is cut.
 const LENGTH: usize = 80;

@@ -9,8 +9,11 @@ const fn plain(names: &'static [&'static str]) -> Fields {
     Fields { names, objects: &[] }
 }
 
-/// A text that a message consists of.
-const BLOCK: Fields = plain(&["annotations", "data", "mimeType", "resource", "text", "type", "uri"]);
+/// What a message consists of.
+#[rustfmt::skip]
+const BLOCK: Fields = plain(&[
+    "annotations", "data", "description", "mimeType", "name", "resource", "size", "text", "title", "type", "uri",
+]);
 
 const CHUNK: Fields = Fields { names: &["messageId", "sessionUpdate"], objects: &[("content", BLOCK)] };
 

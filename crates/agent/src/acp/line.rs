@@ -33,6 +33,9 @@ const SKIPPED: [&str; 12] = [
     "user_message_chunk",
 ];
 
+/// Content of messages, other than text, which murmur doesn't show.
+const CONTENT: [&str; 4] = ["audio", "image", "resource", "resource_link"];
+
 /// Its other requests and notifications, which the dialog answers or nobody needs.
 const OTHERS: [&str; 12] = [
     "elicitation/complete",
@@ -50,7 +53,7 @@ const OTHERS: [&str; 12] = [
 ];
 
 /// Passes the events of `line` to `sink`; only [`Event::Garbled`] if it is not a JSON object. Counts what is unknown:
-/// methods and updates, fields of those that murmur reads, and objects without a method or id. Methods that begin with
+/// methods, updates and content, fields of what murmur reads, and objects without a method or id. Methods that begin with
 /// `_` are a program's own.
 pub(crate) fn parse(line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown: &mut Unknown) {
     match Message::read(line) {
@@ -121,7 +124,12 @@ fn emit_update(update: &Fields, sink: &mut impl FnMut(Event<'_>), unknown: &mut 
             }
         }
         "current_mode_update" => sink(Event::PermissionMode { mode: text(&["currentModeId"]).into() }),
-        "agent_message_chunk" => {}
+        "agent_message_chunk" => {
+            let kind = text(&["content", "type"]);
+            if !CONTENT.contains(&kind) {
+                unknown.add(&[b"session/update/agent_message_chunk.content/", kind.as_bytes()]);
+            }
+        }
         kind if SKIPPED.contains(&kind) => {}
         kind => unknown.add(&[b"session/update/", kind.as_bytes()]),
     }

@@ -1,5 +1,6 @@
 //! The names that Claude Code's output is known to have, whether murmur reads them or not: everything that the versions
-//! in fixtures/claude-versions.json wrote when they were tested. Anything else is counted (`crate::unknown`).
+//! in fixtures/claude-versions.json wrote when they were tested, and what their own schemas allow in the objects within
+//! lines. Anything else is counted (`crate::unknown`).
 
 /// Whether murmur knows lines of this type, which it skips.
 pub(super) fn is_skipped_line(kind: &[u8]) -> bool {
@@ -85,6 +86,67 @@ pub(super) fn is_block_field(name: &[u8]) -> bool {
 }
 
 /// Whether `rate_limit_info` has this field, which murmur doesn't read.
+#[rustfmt::skip]
 pub(super) fn is_limit_field(name: &[u8]) -> bool {
-    matches!(name, b"isUsingOverage" | b"overageDisabledReason" | b"overageStatus" | b"surpassedThreshold")
+    matches!(
+        name,
+        b"adminRequestOffer" | b"canUserPurchaseCredits" | b"dailyCapPaused" | b"errorCode"
+        | b"hasChargeableSavedPaymentMethod" | b"isUsingOverage" | b"limitScope" | b"memberSpendLimit"
+        | b"overageDisabledReason" | b"overageEnabled" | b"overageInUse" | b"overagePeriodChannel"
+        | b"overagePeriodMonthly" | b"overageResetsAt" | b"overageStatus" | b"rateLimitGraceActive"
+        | b"surpassedThreshold" | b"usageCreditOffer"
+    )
 }
+
+/// Whether `usage` or a model's part of `modelUsage` has this field, which murmur doesn't read.
+#[rustfmt::skip]
+pub(super) fn is_usage_field(name: &[u8]) -> bool {
+    matches!(
+        name,
+        b"cache_creation" | b"fallback_credit" | b"inference_geo" | b"iterations" | b"output_tokens_details"
+        | b"server_tool_use" | b"service_tier" | b"speed"
+        | b"cacheCreationEphemeral1hInputTokens" | b"cacheCreationEphemeral5mInputTokens" | b"canonicalModel"
+        | b"contextWindow" | b"costBasis" | b"costUSD" | b"maxOutputTokens" | b"provider" | b"thinkingTokens"
+        | b"webSearchRequests"
+    )
+}
+
+/// Whether a part of a line about a task has this field, which murmur doesn't read.
+#[rustfmt::skip]
+pub(super) fn is_task_field(name: &[u8]) -> bool {
+    matches!(
+        name,
+        b"ambient" | b"awaited" | b"end_time" | b"error" | b"off_host" | b"parent_task_id" | b"run_id"
+        | b"subagent_type" | b"total_paused_ms"
+    )
+}
+
+/// Whether `compact_metadata` has this field, which murmur doesn't read.
+#[rustfmt::skip]
+pub(super) fn is_compaction_field(name: &[u8]) -> bool {
+    matches!(
+        name,
+        b"cumulative_dropped_tokens" | b"duration_ms" | b"messages_summarized"
+        | b"pre_compact_artifact_read_versions" | b"pre_compact_discovered_tools" | b"precomputed"
+        | b"preserved_messages" | b"preserved_segment" | b"user_context"
+    )
+}
+
+/// What murmur doesn't read of the origin of a turn.
+#[rustfmt::skip]
+pub(super) const ORIGIN: [&[u8]; 22] = [
+    b"asUser", b"body", b"fireReason", b"flagged", b"from", b"fromMode", b"fromSession", b"handback", b"handbackNote",
+    b"handbackReportText", b"handbackToolUseId", b"inbound_origin", b"members", b"name", b"plugin", b"producer",
+    b"runId", b"senderTaskId", b"server", b"subkind", b"taskKind", b"verifiedPeerPid",
+];
+
+/// What murmur doesn't read of a request for permission.
+#[rustfmt::skip]
+pub(super) const REQUEST: [&str; 28] = [
+    "agent_id", "auto_modes_check_raised", "blocked_path", "classifier_approvable", "computer_folder",
+    "decision_reason", "decision_reason_code", "decision_reason_hook_event", "decision_reason_hook_plugin_id",
+    "decision_reason_hook_source", "decision_reason_rule_source", "decision_reason_type", "default_to_no",
+    "description", "display_name", "matched_ask_rule", "mcp_server", "mcp_skill", "permission_suggestions", "plugin",
+    "provenance_prompt_line", "requires_user_interaction", "rule_usually_offered", "server_policy_ask_only",
+    "server_prompt", "suppress_always_allow_rule", "title", "tool_kind",
+];

@@ -77,11 +77,10 @@ impl<'a> StreamLine<'a> {
                 }
                 let (message, parent) = (self.message.id.decode(), self.parent.decode());
                 if !self.error.0.is_empty() {
-                    sink(session::api_error(line));
+                    sink(session::api_error(line, unknown));
                 }
-                if let Some(tokens) =
-                    self.message.usage.filter(|_| parent.is_empty()).and_then(rare::tokens_of)
-                {
+                let tokens = self.message.usage.and_then(|usage| rare::tokens_of(usage, unknown));
+                if let Some(tokens) = tokens.filter(|_| parent.is_empty()) {
                     sink(Event::MessageTokens { message: Cow::Borrowed(&*message), tokens });
                 }
                 let read = Scanner::new(self.message.content).elements(|block| {
@@ -99,12 +98,12 @@ impl<'a> StreamLine<'a> {
                 model: self.model.decode(),
                 version: self.version.decode(),
                 permission_mode: session::permission_mode(line),
-                mcp_servers: session::mcp_servers(line),
+                mcp_servers: session::mcp_servers(line, unknown),
             }),
             (b"system", b"api_retry") => sink(rare::retry(line)),
             (b"system", subtype) => session::system(subtype, line, sink, unknown),
             (b"rate_limit_event", _) => session::rate_limit(line, sink, unknown),
-            (b"result", _) => sink(rare::result(line)),
+            (b"result", _) => sink(rare::result(line, unknown)),
             (b"control_request" | b"control_cancel_request", _) => rare::control(line, sink, unknown),
             (b"", _) if self.is_attachment => {}
             (b"", _) => unknown.add(&[b"no-type"]),

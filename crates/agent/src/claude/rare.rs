@@ -1,14 +1,17 @@
 //! Parses lines that come once or rarely. A field of an unexpected shape is ignored; the rest of the line counts.
 
 use super::json::{Scanner, Text};
+use super::known;
 use crate::event::{Event, PermissionRequest, RunResult, Tokens};
 use crate::unknown::Unknown;
 use murmur_core::id::SessionId;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// The result of the run. `line` is known to be a JSON object.
-pub(super) fn result(line: &[u8]) -> Event<'static> {
+pub(super) fn result(line: &[u8], unknown: &mut Unknown) -> Event<'static> {
     let mut result = RunResult::default();
     let read = Scanner::new(line).members(|value, name| {
         match name {
@@ -25,16 +28,27 @@ pub(super) fn result(line: &[u8]) -> Event<'static> {
             b"duration_ms" => result.duration_ms = number(value.raw()?),
             b"num_turns" => result.num_turns = number(value.raw()?),
             b"permission_denials" => value.elements(|denial| {
-                result.denials.extend(name_in(denial, b"tool_name")?);
+                let names = [&b"tool_use_id"[..], b"tool_input"];
+                result.denials.extend(name_in(denial, b"tool_name", &names, |name| {
+                    unknown.add(&[b"result.permission_denials.", name]);
+                })?);
                 Some(())
             })?,
-            b"deferred_tool_use" => result.deferred_tool = name_in(value, b"name")?,
+            b"deferred_tool_use" => {
+                result.deferred_tool = name_in(value, b"name", &[b"id", b"input"], |name| {
+                    unknown.add(&[b"result.deferred_tool_use.", name]);
+                })?;
+            }
             b"api_error_status" => result.api_error_status = number(value.raw()?),
-            b"origin" => result.origin = name_in(value, b"kind")?,
-            b"usage" => result.usage = tokens(value)?,
+            b"origin" => {
+                result.origin = name_in(value, b"kind", &known::ORIGIN, |name| {
+                    unknown.add(&[b"result.origin.", name]);
+                })?;
+            }
+            b"usage" => result.usage = tokens(value, b"result.usage.", unknown)?,
             b"modelUsage" => value.members(|model, name| {
                 result.models.push(Text(name).decode().into_owned());
-                if let Some(tokens) = tokens(model)? {
+                if let Some(tokens) = tokens(model, b"result.modelUsage.", unknown)? {
                     result.total_usage = Some(result.total_usage.unwrap_or_default() + tokens);
                 }
                 Some(())
@@ -85,13 +99,18 @@ pub(super) fn control(line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown: &m
         tool_name: String,
         input: Value,
         tool_use_id: String,
+        #[serde(flatten)]
+        others: BTreeMap<String, IgnoredAny>,
     }
     let Ok(Control { kind, request_id, request }) = serde_json::from_slice(line) else {
         return sink(Event::Garbled);
     };
-    let Request { subtype, tool_name: tool, input, tool_use_id } = request;
+    let Request { subtype, tool_name: tool, input, tool_use_id, others } = request;
     match (kind.as_str(), subtype.as_str()) {
         ("control_request", "can_use_tool") => {
+            for name in others.keys().filter(|name| !known::REQUEST.contains(&name.as_str())) {
+                unknown.add(&[b"control_request/can_use_tool.", name.as_bytes()]);
+            }
             sink(Event::PermissionRequest(Box::new(PermissionRequest {
                 request_id,
                 tool,
@@ -105,13 +124,13 @@ pub(super) fn control(line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown: &m
     }
 }
 
-/// The tokens in a `usage` object.
-pub(super) fn tokens_of(usage: &[u8]) -> Option<Tokens> {
-    tokens(&mut Scanner::new(usage)).flatten()
+/// The tokens in a message's `usage` object.
+pub(super) fn tokens_of(usage: &[u8], unknown: &mut Unknown) -> Option<Tokens> {
+    tokens(&mut Scanner::new(usage), b"assistant.message.usage.", unknown).flatten()
 }
 
-/// The tokens in a `usage` object or in a model's part of `modelUsage`; `None` if it has none.
-fn tokens(usage: &mut Scanner<'_>) -> Option<Option<Tokens>> {
+/// The tokens in a `usage` object or in a model's part of `modelUsage`, which is at `path`; `None` if it has none.
+fn tokens(usage: &mut Scanner<'_>, path: &[u8], unknown: &mut Unknown) -> Option<Option<Tokens>> {
     let (mut tokens, mut has_any) = (Tokens::default(), false);
     usage.members(|value, name| {
         let field = match name {
@@ -119,7 +138,12 @@ fn tokens(usage: &mut Scanner<'_>) -> Option<Option<Tokens>> {
             b"output_tokens" | b"outputTokens" => &mut tokens.output,
             b"cache_read_input_tokens" | b"cacheReadInputTokens" => &mut tokens.cache_read,
             b"cache_creation_input_tokens" | b"cacheCreationInputTokens" => &mut tokens.cache_write,
-            _ => return value.skip(),
+            _ => {
+                if !known::is_usage_field(name) {
+                    unknown.add(&[path, name]);
+                }
+                return value.skip();
+            }
         };
         if let Some(count) = number(value.raw()?) {
             (*field, has_any) = (count, true);
@@ -138,13 +162,21 @@ pub(super) fn number<'a, N: Deserialize<'a>>(raw: &'a [u8]) -> Option<N> {
     serde_json::from_slice(raw).ok()
 }
 
-/// The object's string member called `wanted`.
-pub(super) fn name_in(object: &mut Scanner<'_>, wanted: &[u8]) -> Option<Option<String>> {
+/// The object's string member called `wanted`. Passes the names that are not `known` to `unknown`.
+fn name_in(
+    object: &mut Scanner<'_>,
+    wanted: &[u8],
+    known: &[&[u8]],
+    mut unknown: impl FnMut(&[u8]),
+) -> Option<Option<String>> {
     let mut found = None;
     object.members(|value, name| {
         if name == wanted {
             found = value.text()?.map(owned)
         } else {
+            if !known.contains(&name) {
+                unknown(name);
+            }
             value.skip()?
         }
         Some(())

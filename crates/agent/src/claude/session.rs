@@ -2,7 +2,7 @@
 //!
 //! Every release adds fields; a field of an unexpected shape is ignored, and the rest of the line counts.
 
-use super::json::Scanner;
+use super::json::{Scanner, Text};
 use super::known;
 use super::rare::{number, owned};
 use crate::event::{ApiError, BackgroundTask, Compaction, Event, McpServer, RateLimit, Task, TaskStage};
@@ -12,12 +12,12 @@ use std::borrow::Cow;
 /// Passes on the events of a `system` line of this subtype, other than `init` and `api_retry`.
 pub(super) fn system(subtype: &[u8], line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown: &mut Unknown) {
     match subtype {
-        b"task_started" => sink(task(TaskStage::Started, line)),
-        b"task_progress" => sink(task(TaskStage::Progress, line)),
-        b"task_updated" => sink(task(TaskStage::Updated, line)),
-        b"task_notification" => sink(task(TaskStage::Ended, line)),
-        b"background_tasks_changed" => background(line, sink),
-        b"compact_boundary" => sink(compacted(line)),
+        b"task_started" => sink(task(TaskStage::Started, line, unknown)),
+        b"task_progress" => sink(task(TaskStage::Progress, line, unknown)),
+        b"task_updated" => sink(task(TaskStage::Updated, line, unknown)),
+        b"task_notification" => sink(task(TaskStage::Ended, line, unknown)),
+        b"background_tasks_changed" => background(line, sink, unknown),
+        b"compact_boundary" => sink(compacted(line, unknown)),
         b"status" => status(line, sink),
         _ if known::is_skipped_system(subtype) => {}
         _ => unknown.add(&[b"system/", subtype]),
@@ -25,13 +25,14 @@ pub(super) fn system(subtype: &[u8], line: &[u8], sink: &mut impl FnMut(Event<'_
 }
 
 /// A change of a task.
-fn task(stage: TaskStage, line: &[u8]) -> Event<'static> {
+fn task(stage: TaskStage, line: &[u8], unknown: &mut Unknown) -> Event<'static> {
     let mut task = Task { stage, ..Task::default() };
-    let read = read_task(&mut task, &mut Scanner::new(line));
+    let read = read_task(&mut task, &mut Scanner::new(line), b"", unknown);
     read.map_or(Event::Garbled, |()| Event::Task(Box::new(task)))
 }
 
-fn read_task(task: &mut Task, object: &mut Scanner<'_>) -> Option<()> {
+/// Reads what `object` says of a task: the line itself, or its part at `path`.
+fn read_task(task: &mut Task, object: &mut Scanner<'_>, path: &[u8], unknown: &mut Unknown) -> Option<()> {
     object.members(|value, name| {
         match name {
             b"task_id" => task.id = owned(value.text_or_empty()?),
@@ -43,22 +44,29 @@ fn read_task(task: &mut Task, object: &mut Scanner<'_>) -> Option<()> {
             b"summary" => task.summary = owned(value.text_or_empty()?),
             b"last_tool_name" => task.last_tool = owned(value.text_or_empty()?),
             // Only the fields that changed.
-            b"patch" if task.stage == TaskStage::Updated => read_task(task, value)?,
-            _ => value.skip()?,
+            b"patch" if task.stage == TaskStage::Updated => {
+                read_task(task, value, b"system/task_updated.patch.", unknown)?;
+            }
+            _ => {
+                if !path.is_empty() && !known::is_task_field(name) {
+                    unknown.add(&[path, name]);
+                }
+                value.skip()?;
+            }
         }
         Some(())
     })
 }
 
 /// The list of background tasks. A line without a list does not mean that there are none.
-fn background(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
+fn background(line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown: &mut Unknown) {
     let (mut tasks, mut has_list) = (Vec::new(), false);
     let read = Scanner::new(line).members(|value, name| match name {
         b"tasks" if value.is_array() => {
             has_list = true;
             value.elements(|element| {
                 let mut task = Task::default();
-                read_task(&mut task, element)?;
+                read_task(&mut task, element, b"system/background_tasks_changed.tasks.", unknown)?;
                 let Task { id, kind, description, .. } = task;
                 tasks.push(BackgroundTask { id, kind, description });
                 Some(())
@@ -74,7 +82,7 @@ fn background(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
 }
 
 /// The conversation was compacted.
-fn compacted(line: &[u8]) -> Event<'static> {
+fn compacted(line: &[u8], unknown: &mut Unknown) -> Event<'static> {
     let (mut trigger, mut pre_tokens, mut post_tokens) = (String::new(), None, None);
     let read = Scanner::new(line).members(|value, name| match name {
         b"compact_metadata" => value.members(|value, name| {
@@ -82,7 +90,12 @@ fn compacted(line: &[u8]) -> Event<'static> {
                 b"trigger" => trigger = owned(value.text_or_empty()?),
                 b"pre_tokens" => pre_tokens = number(value.raw()?),
                 b"post_tokens" => post_tokens = number(value.raw()?),
-                _ => value.skip()?,
+                _ => {
+                    if !known::is_compaction_field(name) {
+                        unknown.add(&[b"system/compact_boundary.compact_metadata.", name]);
+                    }
+                    value.skip()?;
+                }
             }
             Some(())
         }),
@@ -162,9 +175,9 @@ impl LimitInfo {
             match name {
                 b"status" => limit.status = owned(value.text_or_empty()?),
                 b"rateLimitType" => limit.window = owned(value.text_or_empty()?),
-                b"resetsAt" => limit.resets_at = number::<f64>(value.raw()?).map(|seconds| seconds as i64),
+                b"resetsAt" => limit.resets_at = seconds(value.raw()?),
                 b"utilization" => limit.utilization = number(value.raw()?),
-                b"unifiedWindows" => *windows = unified_windows(value.raw()?),
+                b"unifiedWindows" => *windows = unified_windows(value, &mut unknown)?,
                 _ => {
                     if !known::is_limit_field(name) {
                         unknown(name);
@@ -177,33 +190,45 @@ impl LimitInfo {
     }
 }
 
-fn unified_windows(json: &[u8]) -> Vec<RateLimit> {
-    #[derive(serde::Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Window {
-        #[serde(default)]
-        status: String,
-        #[serde(default)]
-        resets_at: Option<f64>,
-        #[serde(default)]
-        utilization: Option<f64>,
-    }
-    let read = serde_json::from_slice::<std::collections::BTreeMap<String, Window>>(json);
-    let limit = |(window, Window { status, resets_at, utilization })| {
-        let resets_at = resets_at.map(|seconds| seconds as i64);
-        RateLimit { status, window, resets_at, utilization }
-    };
-    read.unwrap_or_default().into_iter().map(limit).collect()
+fn unified_windows(object: &mut Scanner<'_>, unknown: &mut impl FnMut(&[u8])) -> Option<Vec<RateLimit>> {
+    let mut windows = Vec::new();
+    object.members(|value, window| {
+        let mut limit = RateLimit::default();
+        value.members(|value, name| {
+            match name {
+                b"status" => limit.status = owned(value.text_or_empty()?),
+                b"resetsAt" => limit.resets_at = seconds(value.raw()?),
+                b"utilization" => limit.utilization = number(value.raw()?),
+                b"surpassedThreshold" => value.skip()?,
+                _ => {
+                    unknown(&[b"unifiedWindows.", name].concat());
+                    value.skip()?;
+                }
+            }
+            Some(())
+        })?;
+        if limit != RateLimit::default() {
+            limit.window = owned(Text(window));
+            windows.push(limit);
+        }
+        Some(())
+    })?;
+    Some(windows)
+}
+
+/// The whole seconds of a time.
+fn seconds(raw: &[u8]) -> Option<i64> {
+    number::<f64>(raw).map(|seconds| seconds as i64)
 }
 
 /// A request that the API rejected.
-pub(super) fn api_error(line: &[u8]) -> Event<'static> {
+pub(super) fn api_error(line: &[u8], unknown: &mut Unknown) -> Event<'static> {
     let mut refusal = ApiError::default();
     let read = Scanner::new(line).members(|value, name| {
         match name {
             b"error" => refusal.error = owned(value.text_or_empty()?),
             b"api_error_status" => refusal.status = number(value.raw()?),
-            b"api_error_params" => refusal.limit = limit_of(value.raw()?),
+            b"api_error_params" => refusal.limit = limit_of(value.raw()?, unknown),
             _ => value.skip()?,
         }
         Some(())
@@ -212,11 +237,13 @@ pub(super) fn api_error(line: &[u8]) -> Event<'static> {
 }
 
 /// The limit in the parameters of an error (from 2.1.300 on).
-fn limit_of(params: &[u8]) -> Option<RateLimit> {
+fn limit_of(params: &[u8], unknown: &mut Unknown) -> Option<RateLimit> {
     let mut info = LimitInfo::default();
     // Other parameters, of any shape, are of no interest.
     let _read = Scanner::new(params).members(|value, name| match name {
-        b"rate_limit_info" => info.read(value, |_| {}),
+        b"rate_limit_info" => info.read(value, |name| {
+            unknown.add(&[b"assistant.api_error_params.rate_limit_info.", name]);
+        }),
         _ => value.skip(),
     });
     Some(info.limit).filter(|limit| !limit.status.is_empty())
@@ -237,7 +264,7 @@ pub(super) fn permission_mode(line: &[u8]) -> Cow<'_, str> {
 }
 
 /// The MCP servers in an `init` line.
-pub(super) fn mcp_servers(line: &[u8]) -> Vec<McpServer> {
+pub(super) fn mcp_servers(line: &[u8], unknown: &mut Unknown) -> Vec<McpServer> {
     let mut servers = Vec::new();
     // The line is known to be valid.
     let _read = Scanner::new(line).members(|value, name| match name {
@@ -247,7 +274,12 @@ pub(super) fn mcp_servers(line: &[u8]) -> Vec<McpServer> {
                 match name {
                     b"name" => server.name = owned(value.text_or_empty()?),
                     b"status" => server.status = owned(value.text_or_empty()?),
-                    _ => value.skip()?,
+                    _ => {
+                        if name != b"source" {
+                            unknown.add(&[b"system/init.mcp_servers.", name]);
+                        }
+                        value.skip()?;
+                    }
                 }
                 Some(())
             })?;

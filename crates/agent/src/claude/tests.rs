@@ -66,7 +66,7 @@ fn unknown_types_and_fields_are_counted_and_known_ones_are_not() {
         r#"{"type":"command_lifecycle","uuid":"u","session_id":"s"}"#,
         r#"{"type":"system","subtype":"thinking_tokens","estimated_tokens":3}"#,
         r#"{"attachment":{"deep":1}}"#,
-        r#"{"type":"assistant","message":{"id":"a","usage":{"new":1},"content":[{"type":"thinking","thinking":"hm","signature":"x"}]}}"#,
+        r#"{"type":"assistant","message":{"id":"a","usage":{"input_tokens":1,"speed":"x"},"content":[{"type":"thinking","thinking":"hm","signature":"x"}]}}"#,
         r#"{"type":"dawn","session_id":"s"}"#,
         r#"{"type":"system","subtype":"dusk"}"#,
         r#"{"type":"system","subtype":"dusk"}"#,
@@ -74,7 +74,15 @@ fn unknown_types_and_fields_are_counted_and_known_ones_are_not() {
         r#"{"new":7,"type":"system","subtype":"init"}"#,
         r#"{"type":"assistant","new":7,"message":{"id":"a","fresh":7,"content":[{"type":"song"},{"type":"text","text":"x","rhyme":7}]}}"#,
         r#"{"type":"control_request","request_id":"1","request":{"subtype":"sing"}}"#,
-        r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","moon":"full","overageStatus":"x"}}"#,
+        r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","moon":"full","overageStatus":"x","unifiedWindows":{"new_window":{"status":"x","star":1},"five_hour":null}}}"#,
+        r#"{"type":"assistant","parent_tool_use_id":"t","message":{"usage":{"new":1}}}"#,
+        r#"{"type":"assistant","error":"rate_limit","api_error_params":{"rate_limit_info":{"sun":1}},"message":{}}"#,
+        r#"{"type":"result","usage":{"new":1},"modelUsage":{"m":{"inputTokens":1,"new":1},"n":{"new":1}},"permission_denials":[{"tool_name":"Bash","tool_input":{},"new":1}],"deferred_tool_use":{"id":"t","new":1},"origin":{"kind":"x","runId":"r","new":1}}"#,
+        r#"{"type":"control_request","request_id":"1","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"new":1},"tool_use_id":"t","title":"x","new":1}}"#,
+        r#"{"type":"system","subtype":"init","mcp_servers":[{"name":"a","source":"project","new":1}]}"#,
+        r#"{"type":"system","subtype":"task_updated","task_id":"b","patch":{"status":"x","end_time":1,"new":1}}"#,
+        r#"{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_id":"b","run_id":"r","new":1}]}"#,
+        r#"{"type":"system","subtype":"compact_boundary","compact_metadata":{"trigger":"x","duration_ms":1,"new":1}}"#,
     ];
     let mut parser = Parser::default();
     parser.feed(lines.join("\n").as_bytes(), &mut |_| {});
@@ -82,16 +90,29 @@ fn unknown_types_and_fields_are_counted_and_known_ones_are_not() {
     let seen: Vec<String> = parser.unknown().iter().map(|(name, count)| format!("{name} {count}")).collect();
     insta::assert_snapshot!(seen.join("\n"), @r"
     .x 1
+    assistant.api_error_params.rate_limit_info.sun 1
     assistant.content/song 1
     assistant.content/text.rhyme 1
     assistant.message.fresh 1
+    assistant.message.usage.new 1
     assistant.new 1
+    control_request/can_use_tool.new 1
     control_request/sing 1
     dawn 1
     no-type 1
     rate_limit_event.rate_limit_info.moon 1
+    rate_limit_event.rate_limit_info.unifiedWindows.star 1
+    result.deferred_tool_use.new 1
+    result.modelUsage.new 2
+    result.origin.new 1
+    result.permission_denials.new 1
+    result.usage.new 1
+    system/background_tasks_changed.tasks.new 1
+    system/compact_boundary.compact_metadata.new 1
     system/dusk 2
+    system/init.mcp_servers.new 1
     system/init.new 1
+    system/task_updated.patch.new 1
     ");
 }
 

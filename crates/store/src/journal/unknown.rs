@@ -6,7 +6,7 @@
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
-use murmur_agent::unknown::Unknown;
+use murmur_agent::unknown::{OTHERS, Unknown};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
@@ -22,7 +22,7 @@ const DAYS: i64 = 7;
 /// How long to wait for the lock. Its holder only rewrites a small file.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How many rows are kept. What else is new then is dropped.
+/// How many rows name something. What else is new then counts as [`OTHERS`] of its backend and version.
 const ROWS: usize = 1000;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -78,12 +78,14 @@ pub fn record(
     let today = day(now);
     let mut rows = read(dir, now)?;
     for (name, count) in unknown.iter() {
-        let what =
+        let mut what =
             UnknownOutput { backend: backend.to_owned(), version: version.to_owned(), name: name.to_owned() };
-        let is_full = rows.len() >= ROWS;
-        match rows.iter_mut().find(|row| row.day == today && row.what == what) {
+        let is_of = |row: &Row, what: &UnknownOutput| row.day == today && row.what == *what;
+        if rows.len() >= ROWS && !rows.iter().any(|row| is_of(row, &what)) {
+            OTHERS.clone_into(&mut what.name);
+        }
+        match rows.iter_mut().find(|row| is_of(row, &what)) {
             Some(row) => row.count = row.count.saturating_add(count),
-            None if is_full => {}
             None => rows.push(Row { day: today, what, count }),
         }
     }
@@ -192,6 +194,32 @@ mod tests {
           ]
         }
         "#);
+    }
+
+    #[test]
+    fn what_no_row_is_left_for_is_counted_together() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = data_dir(root.path());
+        let now = Timestamp::UNIX_EPOCH;
+        let what = |number: usize| UnknownOutput {
+            backend: "claude".into(),
+            version: "1".into(),
+            name: format!("kind{number}"),
+        };
+        let row = |number| Row { day: day(now), what: what(number), count: 1 };
+        versioned::write(&dir.unknown(), &Contents { seen: (0..ROWS).map(row).collect() }).unwrap();
+        let new = "{\"type\":\"kind7\"}\n{\"type\":\"dawn\"}\n{\"type\":\"dusk\"}\n";
+        record(&dir, "claude", "1", &seen(new), now).unwrap();
+        record(&dir, "claude", "1", &seen(new), now).unwrap();
+        record(&dir, "codex", "", &seen(new), now).unwrap();
+        let week = last_week(&dir, now).unwrap();
+        let count = |backend: &str, version: &str, name: &str| {
+            let one = UnknownOutput { backend: backend.into(), version: version.into(), name: name.into() };
+            week.get(&one).copied()
+        };
+        assert_eq!((count("claude", "1", "kind7"), count("claude", "1", "dawn")), (Some(3), None));
+        assert_eq!((count("claude", "1", OTHERS), count("codex", "", OTHERS)), (Some(4), Some(3)));
+        assert_eq!(week.len(), ROWS + 2);
     }
 
     #[test]

@@ -9,17 +9,24 @@ use serde_json::{Value, json};
 
 #[test]
 fn unknown_methods_and_updates_are_counted() {
+    let chunk = |content: Value| {
+        let update = json!({ "sessionUpdate": "agent_message_chunk", "content": content });
+        json!({ "method": "session/update", "params": { "update": update } })
+    };
     let lines = [
         json!({ "method": "session/new_thing", "params": {} }),
         json!({ "method": "terminal/create", "id": 1, "params": {} }),
         json!({ "method": "_program/own", "params": {} }),
         json!({ "method": "session/update", "params": { "update": { "sessionUpdate": "plan" } } }),
         json!({ "method": "session/update", "params": { "update": { "sessionUpdate": "dance", "x": 1 } } }),
+        chunk(json!({ "type": "resource_link", "uri": "file:///x", "name": "x", "title": "x", "size": 1 })),
+        chunk(json!({ "type": "smell", "data": "x" })),
         json!({ "type": "session" }),
         json!({ "id": 5, "result": {} }),
     ];
     let seen = unknown(&lines.map(|line| line.to_string()));
-    assert_eq!(seen, ["no-method", "session/new_thing", "session/update/dance"]);
+    let chunk = "session/update/agent_message_chunk.content/smell";
+    assert_eq!(seen, ["no-method", "session/new_thing", chunk, "session/update/dance"]);
 }
 
 #[test]
