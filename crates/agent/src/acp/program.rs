@@ -10,7 +10,7 @@ use std::ffi::OsString;
 pub(super) struct Program {
     /// Variables that make it ask.
     pub(super) env: &'static [(&'static str, &'static str)],
-    /// Its tools that make calls which are neither asked about nor shown. murmur denies them.
+    /// Its tools that make calls without asking or showing them as calls. murmur denies them.
     pub(super) unseen: &'static [&'static str],
     /// The permission mode in which it asks.
     pub(super) mode: Option<&'static str>,
