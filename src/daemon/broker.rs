@@ -303,16 +303,18 @@ impl Broker {
     #[must_use]
     pub fn beats(&self) -> Vec<DeferredBeat> {
         let beat = |(id, open): (&RequestId, &Open<AnswerTo>)| {
-            let is_answered = match &open.state {
-                OpenState::Deferred(deferred::DeferredState::Deferred { .. }) => false,
-                OpenState::Deferred(_) => true,
+            let (is_answered, by_person) = match &open.state {
+                OpenState::Deferred(deferred::DeferredState::Deferred { .. }) => (false, false),
+                OpenState::Deferred(
+                    deferred::DeferredState::Answered(answer) | deferred::DeferredState::Given { answer, .. },
+                ) => (true, answer.by == DecidedBy::Person),
                 OpenState::Waiting { .. } => return None,
             };
             let Request { agent, session, workspace, beat, .. } = open.request.clone();
             // Beats have valid ids; another agent cannot be resumed.
             let agent = AgentId::parse(&agent).ok()?;
             let name = beat.and_then(|beat| beat.heartbeat);
-            Some(DeferredBeat { id: id.clone(), agent, session, workspace, name, is_answered })
+            Some(DeferredBeat { id: id.clone(), agent, session, workspace, name, is_answered, by_person })
         };
         self.requests.all().into_iter().filter_map(beat).collect()
     }

@@ -63,6 +63,17 @@ fn an_overloaded_api_is_tried_again_and_a_refusal_is_not() {
 }
 
 #[test]
+fn which_failures_are_tried_again() {
+    for (name, retryable) in [("api-500", json!(true)), ("api-529", json!(true)), ("api-401", Value::Null)] {
+        let env = Env::new();
+        plays(&configured(&env, json!({})), name);
+        env.murmur(["beat", "site"]).output();
+        let line = env.journal().remove(0);
+        assert_eq!((&line["outcome"], &line["retryable"]), (&json!("error"), &retryable), "{name}: {line}");
+    }
+}
+
+#[test]
 fn a_heartbeat_that_keeps_failing_runs_less_often_until_a_success_or_a_resume() {
     let env = Env::new();
     let site = configured(&env, json!({ "interval": "1h", "breaker": 2 }));

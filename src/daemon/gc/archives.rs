@@ -1,5 +1,6 @@
 //! Rotates murmur.log, and compresses what was rotated.
 
+use crate::daemon::instance;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -11,19 +12,23 @@ use sys::paths::DataDir;
 /// Does both for the files of `dir`. Returns the first file for which it failed, and why.
 pub(super) fn rotate(dir: &DataDir, limit: u64) -> Result<(), (std::path::PathBuf, io::Error)> {
     let log = dir.log();
-    rotate_log(&log, limit).map_err(|error| (log.clone(), error))?;
+    rotate_log(dir, &log, limit).map_err(|error| (log.clone(), error))?;
     dir.rotated().into_iter().try_for_each(|path| rotate::compress(&path).map_err(|error| (path, error)))
 }
 
 /// Rotates the log, which is a background daemon's stderr: it writes to the new file from then on. What programs with
 /// the old file still write to it is read from the newest part.
-fn rotate_log(path: &Path, limit: u64) -> io::Result<()> {
+fn rotate_log(dir: &DataDir, path: &Path, limit: u64) -> io::Result<()> {
     // Most of the time, there is nothing to do.
     if path.symlink_metadata().map_or(0, |found| found.len()) < limit {
         return Ok(());
     }
     let file = rotate::open_locked(path, atomic::open_append)?;
     let is_stderr = is_stderr(&file)?;
+    // Another process's daemon would go on writing to the old file.
+    if !is_stderr && instance::is_running(dir)? {
+        return Ok(());
+    }
     if rotate::rotate_if_full(path, &file, limit)? && is_stderr {
         rustix::stdio::dup2_stderr(atomic::open_append(path)?)?;
     }
@@ -39,6 +44,19 @@ fn is_stderr(file: &File) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_log_of_a_running_daemon_is_left_to_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
+        std::fs::write(dir.log(), "one\n").unwrap();
+        let daemon = instance::become_daemon(&dir).unwrap().unwrap();
+        rotate(&dir, 4).unwrap();
+        assert!(dir.log().exists());
+        drop(daemon);
+        rotate(&dir, 4).unwrap();
+        assert!(!dir.log().exists());
+    }
 
     #[test]
     fn a_large_log_is_rotated() {

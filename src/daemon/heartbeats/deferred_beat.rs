@@ -22,6 +22,8 @@ pub struct DeferredBeat {
     pub name: Option<String>,
     /// Whether it has been answered.
     pub is_answered: bool,
+    /// Whether a person answered it, who wants it to continue now.
+    pub by_person: bool,
 }
 
 impl Heartbeats {
@@ -36,7 +38,7 @@ impl Heartbeats {
         self.deferred.iter().filter(|deferred| self.is_to_resume(deferred)).find_map(|deferred| {
             let index = self.place(&deferred.workspace, deferred.name.as_deref())?;
             let entry = &self.entries[index];
-            let may = entry.resumes_from().is_some_and(|at| at <= now) && !self.is_taken(entry);
+            let may = entry.resumes(deferred).is_some_and(|at| at <= now) && !self.is_taken(entry);
             may.then(|| (index, deferred.clone()))
         })
     }
@@ -61,8 +63,15 @@ impl Heartbeats {
         let waiting = self.deferred.iter().filter(|deferred| self.is_to_resume(deferred));
         let later = waiting.filter_map(|deferred| {
             let entry = &self.entries[self.place(&deferred.workspace, deferred.name.as_deref())?];
-            entry.resumes_from().filter(|at| *at > NEVER_RAN && !self.is_taken(entry))
+            entry.resumes(deferred).filter(|at| *at > NEVER_RAN && !self.is_taken(entry))
         });
         later.min()
+    }
+}
+
+impl ScheduledHeartbeat {
+    /// When to resume `deferred`: within active hours, unless a person answered.
+    fn resumes(&self, deferred: &DeferredBeat) -> Option<Timestamp> {
+        Some(self.resumes_from()?.max(self.opens.filter(|_| !deferred.by_person).unwrap_or(NEVER_RAN)))
     }
 }

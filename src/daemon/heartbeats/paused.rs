@@ -139,6 +139,7 @@ mod tests {
             workspace: "/a".into(),
             name: None,
             is_answered: true,
+            by_person: false,
         };
         state.set_deferred(vec![deferred]);
         state.set_pauses(pauses(Some("/a"), None));

@@ -20,6 +20,12 @@ impl Heartbeats {
         if !self.have_options {
             return;
         }
+        let deferred = self.deferred.iter();
+        let deferred: Vec<usize> =
+            deferred.filter_map(|beat| self.place(&beat.workspace, beat.name.as_deref())).collect();
+        for place in deferred {
+            self.change(place, |entry| entry.open(now));
+        }
         let due = self.queue.range(..=(now, usize::MAX)).map(|(_, place)| *place);
         let due: Vec<usize> = due
             .filter(|place| self.entries[*place].heartbeat.settings.options.is_some())
@@ -160,9 +166,14 @@ impl ScheduledHeartbeat {
     /// Keeps a start that isn't scheduled (a retry, a beat to continue, or a change of files) until its active hours
     /// begin.
     fn wait_for_active_hours(&mut self, now: Timestamp) {
-        if let Some(options) = &self.heartbeat.settings.options
-            && self.due().is_some_and(|due| due <= now)
-        {
+        if self.due().is_some_and(|due| due <= now) {
+            self.open(now);
+        }
+    }
+
+    /// Sets when its active hours begin, if they haven't.
+    fn open(&mut self, now: Timestamp) {
+        if let Some(options) = &self.heartbeat.settings.options {
             let opens = timely::opens(options, &self.heartbeat.id, now);
             // If they never begin, it looks again in a year.
             self.opens = opens.or_else(|| now.checked_add(YEAR).ok()).filter(|opens| *opens > now);

@@ -24,28 +24,29 @@ pub(super) fn retry(attempt: u64, status: Option<u64>) -> Value {
 }
 
 /// The error of a beat that hangs for a second after these lines.
-fn timed_out(stdout: &str) -> String {
+fn timed_out(stdout: &str, retryable: bool) -> String {
     let env = Env::new();
     env.workspace("site", "---\ntimeout: 1s\n---\nDo it.")
         .plays(&json!({ "stdout": stdout, "faults": ["hang"] }));
     assert_eq!(env.murmur(["beat", "site"]).output().status.code(), Some(1));
     let line = env.journal().remove(0);
     assert_eq!((&line["outcome"], &line["timedOut"]), (&json!("error"), &json!(true)));
+    assert_eq!(line["retryable"], if retryable { json!(true) } else { Value::Null }, "{line}");
     line["error"].as_str().unwrap().to_owned()
 }
 
 #[test]
 fn a_timeout_names_the_tool_that_ran() {
-    let error = timed_out(&lines(&[sleeps("t1")]));
+    let error = timed_out(&lines(&[sleeps("t1")]), false);
     let rest = error.strip_prefix("timed out after 1s, while Bash was running (");
     assert!(rest.is_some_and(|rest| rest.ends_with("s): sleep 100")), "{error}");
 }
 
 #[test]
 fn a_timeout_names_the_api_status_and_the_number_of_retries() {
-    let error = timed_out(&lines(&[retry(1, None), retry(2, Some(529))]));
+    let error = timed_out(&lines(&[retry(1, None), retry(2, Some(529))]), true);
     assert_eq!(error, "timed out after 1s, while retrying the API: 2 retries, the last with status 529");
-    let error = timed_out(&lines(&[retry(1, None)]));
+    let error = timed_out(&lines(&[retry(1, None)]), true);
     assert!(error.ends_with(": 1 retry, the last with no answer"), "{error}");
 }
 
@@ -125,7 +126,7 @@ fn the_answer_decides_when_the_time_is_up_while_only_background_tasks_remain() {
 #[test]
 fn an_unprompted_turn_times_out() {
     let init = json!({ "type": "system", "subtype": "init", "session_id": "s" });
-    let error = timed_out(&(goes_on() + &result("HEARTBEAT_OK") + &lines(&[init, sleeps("t1")])));
+    let error = timed_out(&(goes_on() + &result("HEARTBEAT_OK") + &lines(&[init, sleeps("t1")])), false);
     assert!(error.contains(", while Bash was running ("), "{error}");
 }
 

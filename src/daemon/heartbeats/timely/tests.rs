@@ -1,10 +1,12 @@
+use super::super::DeferredBeat;
 use super::super::fixture::{at, beat, heartbeat};
 use super::*;
 use murmur_core::config::cron::Crons;
 use murmur_core::config::file::File;
 use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId, resolve_registered};
 use murmur_core::failures::Streak;
-use murmur_core::id::SessionId;
+use murmur_core::id::{AgentId, SessionId};
+use murmur_core::permit::request::RequestId;
 use murmur_store::limits::StoppedBeat;
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -72,6 +74,34 @@ fn whatever_starts_a_heartbeat_waits_for_its_active_hours() {
             if !starts_at_once {
                 assert_eq!(state.wake_at(), Some(opens), "{why}");
             }
+        }
+    }
+}
+
+#[test]
+fn only_a_persons_answer_resumes_a_beat_outside_its_active_hours() {
+    for (keys, by_person, expected) in [
+        (r#""activeHours":"12:00-13:00""#, false, at("12:00:00")),
+        (r#""except":["2026-02-03"]"#, false, "2026-02-04T00:00:00Z".parse().unwrap()),
+        (r#""activeHours":"12:00-13:00""#, true, at("10:00:00")),
+        (r#""activeHours":"09:00-13:00""#, false, at("10:00:00")),
+    ] {
+        let mut state = state(4, &[with(keys, Some("09:45:00"))], "09:45:00");
+        state.set_deferred(vec![DeferredBeat {
+            id: RequestId::parse("7ggs733k").unwrap(),
+            agent: AgentId::parse("a-1").unwrap(),
+            session: None,
+            workspace: "/a".into(),
+            name: None,
+            is_answered: true,
+            by_person,
+        }]);
+        let started = starts(&mut state, "10:00:00");
+        assert_eq!(started.is_empty(), expected > at("10:00:00"), "{keys} {by_person}");
+        if started.is_empty() {
+            assert_eq!(state.wake_at(), Some(expected), "{keys}");
+            let started = state.start_due(expected, true, 9, || beat("later"));
+            assert!(started[0].resumes.is_some(), "{keys}");
         }
     }
 }
