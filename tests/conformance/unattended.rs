@@ -4,7 +4,7 @@
 use std::io::{BufRead, BufReader, Lines};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Child, ChildStdout, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
@@ -58,6 +58,24 @@ pub(crate) fn an_overload_is_retried(claude: &Path) -> Result<()> {
     Ok(())
 }
 
+/// A beat whose time is up while Claude Code still tries an overloaded API again, or one that it can't reach, may be
+/// retried.
+pub(crate) fn a_timeout_during_retries(claude: &Path) -> Result<()> {
+    let overloaded =
+        json!({ "status": 529, "error": { "type": "overloaded_error", "message": "Overloaded" } });
+    let place = Place::new(claude, &json!([overloaded]))?;
+    std::fs::create_dir_all(place.folder.path().join("data"))?;
+    configure(&place, &json!({ "timeout": "8s" }))?;
+    let overloaded = beat(&place)?;
+    let unreachable =
+        ended(place.murmur(&["beat", "--json"]).env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9"))?;
+    for beat in [overloaded, unreachable] {
+        ensure!(beat["outcome"] == "error" && beat["retryable"] == true, "{beat}");
+        ensure!(beat["timedOut"] == true, "{beat}");
+    }
+    Ok(())
+}
+
 /// A gate that finds nothing keeps the agent from starting, its output reaches the prompt, and success is verified.
 pub(crate) fn gates(claude: &Path) -> Result<()> {
     let done = json!([{ "type": "text", "text": "HEARTBEAT_OK" }]);
@@ -101,7 +119,12 @@ pub(crate) fn requests(place: &Place) -> Result<String> {
 
 /// The line of a beat, which may be an error.
 pub(crate) fn beat(place: &Place) -> Result<Value> {
-    let output = place.murmur(&["beat", "--json"]).output()?;
+    ended(&mut place.murmur(&["beat", "--json"]))
+}
+
+/// The journal line that `beat` prints.
+fn ended(beat: &mut Command) -> Result<Value> {
+    let output = beat.output()?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     serde_json::from_slice(&output.stdout).context(said)
 }
