@@ -86,7 +86,7 @@ fn own(env: &UserEnv) -> anyhow::Result<String> {
 /// Prints the task as JSON.
 fn print(agent: &str, title: &str) -> io::Result<()> {
     let task = Some(title).filter(|title| !title.is_empty());
-    print_json(&mut stdout(), "agentTask/1", &json!({ "agent_id": agent, "task": task }))
+    print_json(&mut stdout(), "agent-task/1", &json!({ "agent_id": agent, "task": task }))
 }
 
 fn show(agent: &str, json: bool, env: &UserEnv) -> anyhow::Result<()> {

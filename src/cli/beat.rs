@@ -263,7 +263,7 @@ fn print(
         "environment": own.chain(programs).collect::<BTreeMap<_, _>>(),
         "prompt": String::from_utf8_lossy(&invocation.stdin),
     });
-    print_json(&mut stdout(), "beatDryRun/1", &plan)?;
+    print_json(&mut stdout(), "beat-dry-run/1", &plan)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -22,6 +22,7 @@ use murmur_core::naming::{self, Candidate};
 use murmur_core::permit::question::QuestionSet;
 use murmur_core::permit::request::RequestId;
 use murmur_store::journal::deferred::Folder;
+use numbers::Other;
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -73,12 +74,21 @@ pub(super) fn numbered(dir: &DataDir, ids: &[&RequestId]) -> Vec<String> {
     ids.iter().map(|id| given.next().unwrap_or_else(|| id.to_string())).collect()
 }
 
-/// The numbers of entries, in this order; `-` without a number.
+/// The numbers of stuck agents, in this order; `-` without a number.
 pub(super) fn numbers_of(dir: &DataDir, entries: &[InboxEntry]) -> Vec<String> {
     let subjects: Vec<_> = entries.iter().map(InboxEntry::subject).collect();
-    let given = numbers::give_all(dir, &subjects, clock::now()).unwrap_or_default();
-    let mut given = given.into_iter().map(|number| number.to_string());
+    let given = numbers::give_all(dir, &subjects, |_| false, clock::now()).unwrap_or_default();
+    let mut given = given.into_iter().map(|given| given.number.to_string());
     entries.iter().map(|_| given.next().unwrap_or_else(|| "-".to_owned())).collect()
+}
+
+/// Gives numbers to all entries that the status has.
+pub(super) fn given(dir: &DataDir, entries: Vec<InboxEntry>) -> Vec<InboxEntry> {
+    let subjects: Vec<_> = entries.iter().map(InboxEntry::subject).collect();
+    let is_listed = |other: &Other| !other.is_stuck();
+    let given = numbers::give_all(dir, &subjects, is_listed, clock::now()).unwrap_or_default();
+    let mut given = given.into_iter();
+    entries.into_iter().map(|entry| entry.given(given.next())).collect()
 }
 
 pub(super) fn run(args: &Inbox, env: &UserEnv) -> anyhow::Result<ExitCode> {

@@ -130,7 +130,7 @@ fn show(changed: &Changed<Decision>, json: bool) -> anyhow::Result<ExitCode> {
         let Decision { outcome, rewritten, .. } = &changed.plan.decision;
         let path = changed.real.to_string_lossy();
         let plan = json!({ "path": path, "outcome": word(*outcome), "rewritten": rewritten, "diff": lines });
-        print_json(&mut out, "setupHooks/1", &plan)?;
+        print_json(&mut out, "setup-hooks/1", &plan)?;
         warn_of_flaws(changed)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -193,7 +193,7 @@ fn try_out(path: &Path, args: &SetupHooks, here: &Path, env: &UserEnv) -> anyhow
     let took = super::runtime()?.block_on(check::check(&command, &dir, here))?;
     if args.json {
         let object = json!({ "path": real.to_string_lossy(), "tookMs": took.as_millis() });
-        print_json(&mut stdout(), "setupHooksCheck/1", &object)?;
+        print_json(&mut stdout(), "setup-hooks-check/1", &object)?;
     } else {
         writeln!(stdout(), "A pulse arrived: the hook in {} took {} ms", shown(real), took.as_millis())?;
     }

@@ -1,6 +1,7 @@
 //! `murmur trust`: shows what a repository's Claude files would do, and records a person's trust. Writes nothing into
 //! the workspace.
 
+use super::heartbeat_name::{registered, workspace_or_heartbeat};
 use super::requests::only_people;
 use super::style::Style;
 use super::trust_args::Trust;
@@ -29,7 +30,7 @@ pub(super) fn run(args: &Trust, env: &UserEnv) -> anyhow::Result<ExitCode> {
         return remove(args, env);
     }
     let dir = if writes { env.own_data_dir()? } else { env.read_data_dir()? };
-    let workspace = env.workspace(&args.path)?;
+    let (workspace, _) = workspace_or_heartbeat(&args.path, &dir, env)?;
     let Some(name) = workspace.to_str() else {
         bail!(failure!("{} is not UTF-8", workspace.display(); "use another path"));
     };
@@ -82,13 +83,21 @@ pub(super) fn run(args: &Trust, env: &UserEnv) -> anyhow::Result<ExitCode> {
 
 fn remove(args: &Trust, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.own_data_dir()?;
+    let real = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
+    let mut path = real(&args.path)?;
     // A deleted folder can still be removed.
-    let path = args.path.canonicalize().or_else(|_| std::path::absolute(&args.path))?;
+    if Store::read(&dir)?.get(&path).is_none() {
+        match registered(&args.path, &dir, env) {
+            Ok(found) => path = real(&found.workspace)?,
+            Err(error) if path.exists() || args.path.components().count() > 1 => drop(error),
+            Err(error) => return Err(error),
+        }
+    }
     let was = Store::set(&dir, &path.to_string_lossy(), None)?;
     let mut out = stdout().lock();
     if args.json {
         let path = path.display().to_string();
-        print_json(&mut out, "trustRemove/1", &json!({ "workspace": path, "removed": was }))?;
+        print_json(&mut out, "trust-remove/1", &json!({ "workspace": path, "removed": was }))?;
     } else if was {
         writeln!(out, "no longer trusted: {}", visible(&path.display().to_string()))?;
     } else {

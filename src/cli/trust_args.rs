@@ -15,8 +15,8 @@ Examples:
   murmur trust ~/repos/site --yes       trust them as they are now
   murmur trust --remove ~/repos/site    stop trusting them")]
 pub(super) struct Trust {
-    /// Workspace folder
-    #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
+    /// Heartbeat or workspace folder
+    #[arg(value_name = "NAME|PATH", default_value = ".", value_hint = ValueHint::DirPath)]
     pub(super) path: PathBuf,
     /// Print output as JSON, without asking
     #[arg(long)]

@@ -51,8 +51,8 @@ impl Notifier {
         let now = clock::now();
         self.read_journal(now);
         let Some(Missed { events, pings }) = self.missed.take() else { return };
-        for (_, event) in events {
-            self.tell(&event, now);
+        for (id, event) in events {
+            self.happened(&id, event, now);
         }
         for event in changes::cooled_down(&mut self.state, now) {
             self.tell(&event, now);

@@ -171,18 +171,27 @@ impl Notifier {
                     missed.beat_ended(&mut self.state, beat, &self.notify, now);
                     return;
                 }
-                changes::beat_ended(&mut self.state, beat, &self.notify, now)
+                if let Some(event) = changes::beat_ended(&mut self.state, beat, &self.notify, now) {
+                    self.tell(&event, now);
+                }
+                return;
             }
-            LineKind::Stuck => Some(event(EventKind::Stuck)),
-            LineKind::Unguarded => Some(event(EventKind::Attention)),
-            LineKind::Failing => Some(event(EventKind::Breaker)),
-            LineKind::Budget => Some(event(EventKind::Budget)),
-            _ => None,
+            LineKind::Stuck => event(EventKind::Stuck),
+            LineKind::Unguarded => event(EventKind::Attention),
+            LineKind::Failing => event(EventKind::Breaker),
+            LineKind::Budget => event(EventKind::Budget),
+            _ => return,
         };
-        match (news, &mut self.missed) {
-            (Some(event), Some(missed)) => missed.add(id.as_str(), event, now),
-            (Some(event), None) => self.tell(&event, now),
-            (None, _) => {}
+        match &mut self.missed {
+            Some(missed) => missed.add(id.as_str(), news, now),
+            None => self.happened(id.as_str(), news, now),
+        }
+    }
+
+    /// Tells an event other than the end of a beat, unless one of its kind was told just now.
+    pub(super) fn happened(&mut self, id: &str, event: Event, now: Timestamp) {
+        if let Some(event) = changes::happened(&mut self.state, id, event, &self.notify, now) {
+            self.tell(&event, now);
         }
     }
 

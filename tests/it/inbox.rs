@@ -122,6 +122,14 @@ fn an_untrusted_repository_is_listed_once() {
       run: murmur trust [ENV]/site
     [exit 0]
     ");
+    // It is as old as its first sight.
+    let (path, hours) = (env.data().join("inbox.json"), jiff::SignedDuration::from_hours(2));
+    let mut numbers: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let since = sys::clock::rfc3339(sys::clock::now() - hours);
+    numbers["others"][0]["since"] = json!(since);
+    std::fs::write(&path, numbers.to_string()).unwrap();
+    assert!(env.run(["inbox"]).contains("not trusted\n  for 2h"));
+    assert_eq!(entries(&env)[0]["since"], json!(since));
     // Its number is not that of a request.
     for args in [["allow", "1"], ["deny", "1"], ["answer", "1"]] {
         assert_eq!(env.run(args), env.run(["allow", "1"]), "{args:?}");

@@ -328,6 +328,9 @@ fn the_log_shows_decisions_newest_last_and_reads_archives() {
     let site = env.workspace("site", "Look.");
     let in_folder = env.run(["rules", "log", "--name", site.path()]);
     assert!(in_folder.lines().count() == 5, "{in_folder}");
+    // Names of heartbeats come before words.
+    env.configure(&json!({ "workspaces": [{ "path": site.0, "name": "My site" }] }).to_string());
+    assert_eq!(env.run(["rules", "log", "--name", "My site"]), in_folder);
     let raw = env.murmur(["rules", "log", "-n", "1", "--json"]).output().stdout;
     let raw: serde_json::Value = serde_json::from_slice(&raw).unwrap();
     assert_eq!((&raw["breach"], &raw["input"]["command"]), (&json!(true), &json!("git push")));

@@ -111,11 +111,29 @@ fn revoked_trust_no_longer_applies() {
     [exit 0]
     ");
     assert_snapshot!(env.run(["trust", "--remove", "site", "--json"]), @r#"
-    {"schema":"trustRemove/1","removed":false,"workspace":"[ENV]/site"}
+    {"schema":"trust-remove/1","removed":false,"workspace":"[ENV]/site"}
     [exit 0]
     "#);
     assert_eq!(env.beat_line()["repositoryUntrusted"], json!(true));
     assert_eq!(env.ran(), "mine");
+}
+
+#[test]
+fn a_repository_is_also_named_by_its_heartbeat() {
+    let env = Env::new();
+    let site = env.hostile();
+    site.named("nightly", "Count.");
+    env.register(&[&site]);
+    env.murmur(["trust", "nightly", "--yes"]).assert().success();
+    assert_snapshot!(env.run(["trust", "--remove", "nightly"]), @"
+    no longer trusted: [ENV]/site
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["trust", "--remove", "nobody"]), @r#"
+    | error: no heartbeat or workspace "nobody"
+    | hint: see: murmur list
+    [exit 1]
+    "#);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! only what is still true then is sent.
 
 use crate::event::Event;
-use crate::state::{Heartbeat, Held, State};
+use crate::state::{Heartbeat, Held, Other, State};
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan};
@@ -58,20 +58,71 @@ pub fn hold(state: &mut State, beat: Beat<'_>, notify: &Notify, now: Timestamp) 
         OutcomeKind::Limited => Some(EventKind::Limited),
     };
     let known = state.heartbeats.entry(beat.id.to_owned()).or_default();
+    if kind.is_none() {
+        // Calls that ran without asking don't become undone.
+        let is_lasting = |event: &Event| event.kind == EventKind::Attention;
+        known
+            .others
+            .values_mut()
+            .for_each(|other| other.held = other.held.take().filter(|held| is_lasting(&held.event)));
+    }
     let fingerprint = kind.map_or_else(String::new, |kind| fingerprint(kind, &beat.event.text));
     if fingerprint == known.told {
         known.held = None;
         return;
     }
     let event = Event { kind: kind.unwrap_or(EventKind::Recovered), ..beat.event };
-    let cooldown = SignedDuration::try_from(notify.cooldown.duration()).unwrap_or(SignedDuration::MAX);
-    let due = known.told_at.and_then(|at| at.checked_add(cooldown).ok()).unwrap_or(now).max(now);
+    let due = cooled_down_at(known.told_at, notify, now);
     known.held = Some(Held { event, fingerprint, due });
+}
+
+/// Records an event about the heartbeat `id` other than the end of a beat, and returns the event to send now, if there
+/// is one: the next of its kind waits for the cooldown.
+pub fn happened(
+    state: &mut State,
+    id: &str,
+    mut event: Event,
+    notify: &Notify,
+    now: Timestamp,
+) -> Option<Event> {
+    let known = state.heartbeats.entry(id.to_owned()).or_default();
+    known.others.retain(|_, other| other.held.is_some() || cooled_down_at(other.told_at, notify, now) > now);
+    // Each agent may be stuck.
+    let agent = event.agent.as_deref().filter(|_| event.kind == EventKind::Stuck).unwrap_or_default();
+    let known = known.others.entry(format!("{} {agent}", event.kind.word())).or_default();
+    if event.kind == EventKind::Attention
+        && let Some(Held { event: earlier, .. }) = &known.held
+    {
+        event.text = format!("{}\n{}", earlier.text, event.text);
+    }
+    let due = cooled_down_at(known.told_at, notify, now);
+    known.held = Some(Held { event, fingerprint: String::new(), due });
+    known.due(now)
+}
+
+/// When the next event after one that was told at `told_at` may be sent.
+fn cooled_down_at(told_at: Option<Timestamp>, notify: &Notify, now: Timestamp) -> Timestamp {
+    let cooldown = SignedDuration::try_from(notify.cooldown.duration()).unwrap_or(SignedDuration::MAX);
+    told_at.and_then(|at| at.checked_add(cooldown).ok()).unwrap_or(now).max(now)
 }
 
 /// Returns the events whose cooldown is over.
 pub fn cooled_down(state: &mut State, now: Timestamp) -> Vec<Event> {
-    state.heartbeats.values_mut().filter_map(|heartbeat| heartbeat.due(now)).collect()
+    let mut events = Vec::new();
+    for heartbeat in state.heartbeats.values_mut() {
+        events.extend(heartbeat.due(now));
+        events.extend(heartbeat.others.values_mut().filter_map(|other| other.due(now)));
+    }
+    events
+}
+
+impl Other {
+    /// The event whose cooldown is over, which counts as told from now on.
+    fn due(&mut self, now: Timestamp) -> Option<Event> {
+        let held = self.held.take_if(|held| held.due <= now)?;
+        self.told_at = Some(now);
+        Some(held.event)
+    }
 }
 
 impl Heartbeat {
@@ -116,7 +167,10 @@ pub fn digest(state: &mut State, notify: &Notify, now: Timestamp, zone: &TimeZon
 /// When [`cooled_down`] or [`digest`] has something to do.
 #[must_use]
 pub fn wake_at(state: &State, notify: &Notify, zone: &TimeZone) -> Option<Timestamp> {
-    let held = state.heartbeats.values().filter_map(|heartbeat| Some(heartbeat.held.as_ref()?.due));
+    let held = state.heartbeats.values().flat_map(|heartbeat| {
+        let others = heartbeat.others.values().filter_map(|other| other.held.as_ref());
+        heartbeat.held.iter().chain(others).map(|held| held.due)
+    });
     let digest = notify.digest.and_then(|at| next_digest(at, state.digested_at?, zone));
     held.chain(digest).min()
 }
@@ -205,6 +259,36 @@ mod tests {
         assert!(end(&mut state, OutcomeKind::Ok, "", 12).is_none());
         assert!(end(&mut state, OutcomeKind::Error, "b", 13).is_none());
         assert_eq!(wake_at(&state, &Notify::default(), &TimeZone::UTC), None);
+    }
+
+    #[test]
+    fn an_agent_that_is_stuck_again_within_the_cooldown_is_no_news_until_its_end() {
+        let (mut state, notify) = (State::default(), Notify::default());
+        let stuck = |state: &mut State, kind, text: &str, minute| {
+            let event = Event::new(kind, rfc3339(at(minute)), text);
+            happened(state, "/site", event, &notify, at(minute)).map(said)
+        };
+        let later = |state: &mut State, minute| -> Vec<String> {
+            cooled_down(state, at(minute)).into_iter().map(said).collect()
+        };
+        assert_eq!(stuck(&mut state, EventKind::Stuck, "a", 0).as_deref(), Some("stuck a"));
+        // Each kind has its own cooldown.
+        assert_eq!(stuck(&mut state, EventKind::Breaker, "b", 1).as_deref(), Some("breaker b"));
+        assert_eq!(stuck(&mut state, EventKind::Stuck, "c", 2), None);
+        assert_eq!(wake_at(&state, &notify, &TimeZone::UTC), Some(at(10)));
+        // A beat that is ok ends it.
+        end(&mut state, OutcomeKind::Ok, "", 3);
+        assert_eq!(later(&mut state, 10), [""; 0]);
+        assert_eq!(stuck(&mut state, EventKind::Stuck, "d", 12).as_deref(), Some("stuck d"));
+        assert_eq!(stuck(&mut state, EventKind::Stuck, "e", 14), None);
+        state = serde_json::from_str(&serde_json::to_string(&state).unwrap()).unwrap();
+        assert_eq!(later(&mut state, 22), ["stuck e"]);
+        // Calls that ran without asking are all told.
+        assert!(stuck(&mut state, EventKind::Attention, "f", 30).is_some());
+        for (text, minute) in [("g", 31), ("h", 32)] {
+            assert_eq!(stuck(&mut state, EventKind::Attention, text, minute), None);
+        }
+        assert_eq!(later(&mut state, 40), ["attention g\nh"]);
     }
 
     #[test]

@@ -57,6 +57,19 @@ pub struct Heartbeat {
     pub told_at: Option<Timestamp>,
     /// The event to send when the cooldown is over.
     pub held: Option<Held>,
+    /// What was reported besides the ends of beats, by its kind, and by its agent if that is stuck.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub others: BTreeMap<String, Other>,
+}
+
+/// What was reported about a heartbeat besides the ends of its beats.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Other {
+    /// When it was reported last.
+    pub told_at: Option<Timestamp>,
+    /// The event to send when the cooldown is over.
+    pub held: Option<Held>,
 }
 
 /// An event to send later, if nothing changes until then.

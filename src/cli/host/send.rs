@@ -47,7 +47,7 @@ pub(in super::super) fn send(args: &HostSend, env: &UserEnv) -> anyhow::Result<E
     if args.json {
         print_json(
             &mut out,
-            "agentSend/1",
+            "agent-send/1",
             &json!({ "agent_id": agent, "state": state.word(), "queued": queued(&state) }),
         )?;
     } else {
@@ -72,7 +72,7 @@ pub(in super::super) fn interrupt(args: &HostInterrupt, env: &UserEnv) -> anyhow
     })?;
     let mut out = stdout().lock();
     if args.json {
-        print_json(&mut out, "agentInterrupt/1", &json!({ "agent_id": agent, "state": state.word() }))?;
+        print_json(&mut out, "agent-interrupt/1", &json!({ "agent_id": agent, "state": state.word() }))?;
     } else {
         writeln!(out, "interrupted {agent}")?;
     }
@@ -108,7 +108,7 @@ pub(in super::super) fn stop(args: &HostStop, env: &UserEnv) -> anyhow::Result<E
             let (agent, stopped) = ended?;
             match stopped {
                 Ok(exit) if args.json => {
-                    print_json(&mut out, "agentStop/1", &json!({ "agent_id": agent, "exit": exit }))?
+                    print_json(&mut out, "agent-stop/1", &json!({ "agent_id": agent, "exit": exit }))?
                 }
                 Ok(_) => writeln!(out, "agent {agent} has ended")?,
                 Err(error) if failed.is_none() => failed = Some(error),

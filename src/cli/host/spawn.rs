@@ -58,7 +58,7 @@ pub(in super::super) fn run(args: &HostSpawn, env: &UserEnv) -> anyhow::Result<E
     }
     let mut out = stdout().lock();
     if args.json {
-        print_json(&mut out, "agentStart/1", &json!({ "agent_id": agent_id, "pid": pid }))?;
+        print_json(&mut out, "agent-start/1", &json!({ "agent_id": agent_id, "pid": pid }))?;
     } else {
         writeln!(out, "agent {agent_id} is running; talk with it: murmur agent chat {agent_id}")?;
     }

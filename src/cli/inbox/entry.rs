@@ -4,12 +4,15 @@
 use super::super::reported::how_to_answer;
 use super::super::requests::paragraph;
 use super::super::style::{Style, plain_line};
-use super::numbers::{Other, Subject};
+use super::numbers::{Given, Other, Subject};
 use crate::daemon::broker::{RequestKind, Row};
 use derun::cli::span::span;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};
+
+/// A time too short to mention.
+const BRIEF: SignedDuration = SignedDuration::from_mins(1);
 
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,13 +50,16 @@ pub(in crate::cli) struct InboxEntry {
     pub(in crate::cli) kind: Kind,
     /// Its number, which names a request in `murmur allow`, `deny` and `answer`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) number: Option<u32>,
+    pub(in crate::cli) number: Option<u32>,
     /// The request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) request: Option<Row>,
     /// What it is about, if it isn't a request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::cli) text: Option<String>,
+    /// Since when it waits, if it isn't a request, RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::cli) since: Option<Timestamp>,
     /// When it ends by itself, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::cli) deadline: Option<Timestamp>,
@@ -74,6 +80,7 @@ impl InboxEntry {
             about: row.id.to_string(),
             request: Some(row),
             text: None,
+            since: None,
             deadline,
             command: String::new(),
         };
@@ -86,6 +93,7 @@ impl InboxEntry {
             number: None,
             request: None,
             text: Some(text),
+            since: None,
             deadline: None,
             command,
             about: about.to_owned(),
@@ -95,6 +103,19 @@ impl InboxEntry {
     /// Sets when it ends by itself, RFC 3339.
     pub(super) fn until(self, deadline: &str) -> Self {
         Self { deadline: deadline.parse().ok(), ..self }
+    }
+
+    /// Sets since when it waits.
+    pub(super) fn since(self, since: Timestamp) -> Self {
+        Self { since: Some(since), ..self }
+    }
+
+    /// Sets its number, and since when it waits if nothing tells it better than its first sight.
+    pub(super) fn given(mut self, given: Option<Given>) -> Self {
+        if self.request.is_none() {
+            self.since = self.since.or(given.map(|given| given.since));
+        }
+        self.numbered(given.map(|given| given.number))
     }
 
     /// Sets its number.
@@ -154,9 +175,16 @@ impl InboxEntry {
         } else {
             let text = plain_line(self.text.as_deref().unwrap_or_default());
             writeln!(out, "{}  {text}", style.bold(self.kind.name))?;
-            if let Some(deadline) = self.deadline.filter(|deadline| *deadline > now) {
-                let left = span(deadline.duration_since(now));
-                writeln!(out, "  {}", style.dim(format_args!("ends in {left}")))?;
+            // The text of a stuck agent has its time.
+            let since =
+                self.since.filter(|_| self.kind != Kind::STUCK).map(|since| now.duration_since(since));
+            let lasted =
+                since.filter(|lasted| *lasted >= BRIEF).map(|lasted| format!("for {}", span(lasted)));
+            let deadline = self.deadline.filter(|deadline| *deadline > now);
+            let left = deadline.map(|deadline| format!("ends in {}", span(deadline.duration_since(now))));
+            let times: Vec<String> = lasted.into_iter().chain(left).collect();
+            if !times.is_empty() {
+                writeln!(out, "  {}", style.dim(times.join(", ")))?;
             }
         }
         writeln!(out, "  {}", self.hint())

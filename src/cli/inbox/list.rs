@@ -62,17 +62,14 @@ pub(super) async fn entries(env: &UserEnv) -> anyhow::Result<Vec<InboxEntry>> {
     let agents = agents::all(&cli_agents::sources(env)?, now).await?;
     entries.extend(agents.iter().filter_map(|agent| stuck(agent, now)));
     entries.sort_by_key(InboxEntry::order);
-    if entries.is_empty() {
-        return Ok(entries);
-    }
     let subjects: Vec<_> = entries.iter().map(InboxEntry::subject).collect();
-    let numbers = numbers::give_all(&dir, &subjects, now).unwrap_or_else(|error| {
+    let numbers = numbers::give_all(&dir, &subjects, |_| true, now).unwrap_or_else(|error| {
         // Without a number, a request still has its id.
         let _closed = warn(error.line());
         Vec::new()
     });
     let mut numbers = numbers.into_iter();
-    Ok(entries.into_iter().map(|entry| entry.numbered(numbers.next())).collect())
+    Ok(entries.into_iter().map(|entry| entry.given(numbers.next())).collect())
 }
 
 /// The entries that the status has, unsorted: everything but requests and stuck agents.
@@ -108,7 +105,7 @@ pub(in crate::cli) fn stuck(agent: &Agent, now: Timestamp) -> Option<InboxEntry>
     let lasted = span(now.duration_since(agent.at));
     let what = format!("{} is stuck: nothing happened for {lasted}", agent.agent_id);
     (agent.health == Health::Stuck)
-        .then(|| InboxEntry::other(Kind::STUCK, &agent.agent_id, what, show(agent)))
+        .then(|| InboxEntry::other(Kind::STUCK, &agent.agent_id, what, show(agent)).since(agent.at))
 }
 
 /// The command that shows what an agent does.

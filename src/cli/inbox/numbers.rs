@@ -35,6 +35,17 @@ struct Numbered<T> {
     id: T,
     /// When it was last shown.
     shown: Timestamp,
+    /// When it was first seen, while it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    since: Option<Timestamp>,
+}
+
+/// An entry's number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Given {
+    pub(super) number: u32,
+    /// When the entry was first seen.
+    pub(super) since: Timestamp,
 }
 
 /// An entry that isn't a request.
@@ -46,6 +57,13 @@ pub(super) struct Other {
     pub(super) what: String,
     /// How to solve it, as a hint.
     pub(super) hint: String,
+}
+
+impl Other {
+    /// Whether it is a stuck agent.
+    pub(super) fn is_stuck(&self) -> bool {
+        self.key.starts_with("stuck ")
+    }
 }
 
 /// An entry.
@@ -61,18 +79,24 @@ pub(super) enum Subject {
 /// If the file can't be read or written: without it, a number could be given twice.
 pub(super) fn give(dir: &DataDir, ids: &[&RequestId], now: Timestamp) -> Result<Vec<u32>, Failure> {
     let subjects: Vec<Subject> = ids.iter().map(|id| Subject::Request((*id).clone())).collect();
-    give_all(dir, &subjects, now)
+    let given = give_all(dir, &subjects, |_| false, now)?;
+    Ok(given.into_iter().map(|given| given.number).collect())
 }
 
-/// Like [`give`], for any entries.
-pub(super) fn give_all(dir: &DataDir, subjects: &[Subject], now: Timestamp) -> Result<Vec<u32>, Failure> {
-    if subjects.is_empty() {
+/// Like [`give`], for any entries. Those that `is_listed` wait no longer, unless they are among `subjects`.
+pub(super) fn give_all(
+    dir: &DataDir,
+    subjects: &[Subject],
+    is_listed: fn(&Other) -> bool,
+    now: Timestamp,
+) -> Result<Vec<Given>, Failure> {
+    if subjects.is_empty() && !dir.inbox().exists() {
         return Ok(Vec::new());
     }
     let path = dir.inbox();
     let _lock = lock::lock(&dir.inbox_lock()).map_err(|error| unwritable(&path, &error))?;
     let mut contents = read(dir)?;
-    let (numbers, is_changed) = contents.give(subjects, now);
+    let (numbers, is_changed) = contents.give(subjects, is_listed, now);
     if is_changed {
         versioned::write(&path, &contents).map_err(|error| unwritable(&path, &error))?;
     }
@@ -118,12 +142,26 @@ impl<T> Numbered<T> {
 
 impl Contents {
     /// The numbers of `subjects`, and whether the contents changed.
-    fn give(&mut self, subjects: &[Subject], now: Timestamp) -> (Vec<u32>, bool) {
+    fn give(
+        &mut self,
+        subjects: &[Subject],
+        is_listed: fn(&Other) -> bool,
+        now: Timestamp,
+    ) -> (Vec<Given>, bool) {
         self.requests.retain(|known| !known.is_old(now));
         self.others.retain(|known| !known.is_old(now));
         let numbers = self.requests.iter().map(|known| known.number);
         let mut last = numbers.chain(self.others.iter().map(|known| known.number)).max().unwrap_or_default();
         let mut is_changed = false;
+        let waits = |key: &str| {
+            subjects.iter().any(|subject| matches!(subject, Subject::Other(other) if other.key == key))
+        };
+        for known in &mut self.others {
+            if known.since.is_some() && is_listed(&known.id) && !waits(&known.id.key) {
+                // If it comes back, its time begins anew.
+                (known.since, is_changed) = (None, true);
+            }
+        }
         let numbers = subjects.iter().map(|subject| {
             let (number, is_new) = match subject {
                 Subject::Request(id) => number(&mut self.requests, id, |known| known == id, &mut last, now),
@@ -146,17 +184,18 @@ fn number<T: Clone + PartialEq>(
     is_it: impl Fn(&T) -> bool,
     last: &mut u32,
     now: Timestamp,
-) -> (u32, bool) {
+) -> (Given, bool) {
     if let Some(known) = all.iter_mut().find(|known| is_it(&known.id)) {
-        let is_changed = known.id != *new || now.duration_since(known.shown) > FRESH;
+        let is_old = known.since.is_none() || now.duration_since(known.shown) > FRESH;
+        let is_changed = is_old || known.id != *new;
         if is_changed {
             (known.id, known.shown) = (new.clone(), now);
         }
-        return (known.number, is_changed);
+        return (Given { number: known.number, since: *known.since.get_or_insert(now) }, is_changed);
     }
     *last += 1;
-    all.push(Numbered { number: *last, id: new.clone(), shown: now });
-    (*last, true)
+    all.push(Numbered { number: *last, id: new.clone(), shown: now, since: Some(now) });
+    (Given { number: *last, since: now }, true)
 }
 
 #[cfg(test)]
@@ -180,7 +219,8 @@ mod tests {
         let mut contents = Contents::default();
         let mut give = |subjects: &[&Subject], hours| {
             let subjects: Vec<Subject> = subjects.iter().map(|subject| (*subject).clone()).collect();
-            contents.give(&subjects, later(hours)).0
+            let given = contents.give(&subjects, |_| false, later(hours)).0;
+            given.into_iter().map(|given| given.number).collect::<Vec<_>>()
         };
         assert_eq!(give(&[first, second], 0), [1, 2]);
         // The first was answered, and another one arrived.
@@ -190,6 +230,29 @@ mod tests {
         assert_eq!(give(&[&other("b"), second], 42), [5, 2]);
         assert_eq!(give(&[], 99), [0_u32; 0]);
         assert_eq!(give(&[second], 100), [1]);
+    }
+
+    #[test]
+    fn an_entry_is_as_old_as_its_first_sight_until_it_is_gone() {
+        let other = |key: &str| {
+            Subject::Other(Other { key: key.to_owned(), what: String::new(), hint: String::new() })
+        };
+        let at =
+            |hours| "2026-11-26T09:00:00Z".parse::<Timestamp>().unwrap() + SignedDuration::from_hours(hours);
+        let mut contents = Contents::default();
+        for (keys, hours, expected) in [
+            (vec!["breaker a"], 0, vec![0]),
+            (vec!["budget b", "breaker a"], 2, vec![2, 0]),
+            (vec!["budget b"], 3, vec![2]),
+            (vec!["breaker a"], 5, vec![5]),
+            (vec!["breaker a"], 20, vec![5]),
+        ] {
+            let subjects: Vec<Subject> = keys.into_iter().map(other).collect();
+            let (given, is_changed) = contents.give(&subjects, |_| true, at(hours));
+            assert!(is_changed);
+            let since: Vec<Timestamp> = given.into_iter().map(|given| given.since).collect();
+            assert_eq!(since, expected.into_iter().map(at).collect::<Vec<_>>(), "{hours}");
+        }
     }
 
     #[test]

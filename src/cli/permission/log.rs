@@ -45,13 +45,15 @@ pub(super) fn run(args: &RulesLog, env: &UserEnv) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The name in decisions for what `typed` names: a folder stands for its project.
+/// The name in decisions for what `typed` names: a folder stands for its project. A word that names no heartbeat may be
+/// in decisions all the same.
 fn project(typed: &str, env: &UserEnv) -> anyhow::Result<String> {
-    if !typed.contains('/') && !typed.contains("::") && ![".", ".."].contains(&typed) {
-        return Ok(typed.to_owned());
+    let is_word = !typed.contains('/') && !typed.contains("::") && ![".", ".."].contains(&typed);
+    match workspace_or_heartbeat(Path::new(typed), &env.read_data_dir()?, env) {
+        Ok((workspace, heartbeat)) => Ok(heartbeat.unwrap_or_else(|| Project::of(&workspace).name)),
+        Err(_) if is_word => Ok(typed.to_owned()),
+        Err(error) => Err(error),
     }
-    let (workspace, heartbeat) = workspace_or_heartbeat(Path::new(typed), &env.read_data_dir()?, env)?;
-    Ok(heartbeat.unwrap_or_else(|| Project::of(&workspace).name))
 }
 
 /// The line for programs: its input as JSON, unless that was cut.

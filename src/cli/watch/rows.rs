@@ -186,19 +186,18 @@ pub(super) fn request(row: &Row, name: &str) -> rows::Request {
 pub(super) fn to_solve(status: &Status, dir: &DataDir, home: &Path) -> Vec<rows::Problem> {
     let mut entries = list::of_status(status, dir, home);
     entries.sort_by_key(InboxEntry::order);
-    let names = inbox::numbers_of(dir, &entries);
-    entries.iter().zip(names).map(|(entry, name)| to_solve_one(entry, &name)).collect()
+    inbox::given(dir, entries).iter().map(to_solve_one).collect()
 }
 
-fn to_solve_one(entry: &InboxEntry, name: &str) -> rows::Problem {
+fn to_solve_one(entry: &InboxEntry) -> rows::Problem {
     let text = entry.text.as_deref().unwrap_or_default();
     rows::Problem {
         id: entry.key(),
-        name: Text::new(name),
+        name: Text::new(&entry.number.map_or_else(|| "-".to_owned(), |number| number.to_string())),
         kind: entry.kind.name,
         text: Text::new(text),
         body: Text::lines(text),
-        since: None,
+        since: entry.since,
         deadline: entry.deadline,
         command: Text::lines(&entry.command),
     }

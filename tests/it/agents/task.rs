@@ -17,7 +17,7 @@ fn a_task_is_set_shown_and_cleared() {
     assert_eq!(env.listed()[0]["current_task"], "Write the docs");
     let task = |words: &[&str]| env.run([&["agent", "task", "site-1", "--json"], words].concat());
     let json = |task: &str| {
-        format!("{{\"schema\":\"agentTask/1\",\"agent_id\":\"site-1\",\"task\":{task}}}\n[exit 0]")
+        format!("{{\"schema\":\"agent-task/1\",\"agent_id\":\"site-1\",\"task\":{task}}}\n[exit 0]")
     };
     assert_eq!(task(&[]), json("\"Write the docs\""));
     assert_eq!(task(&[""]), json("null"));

@@ -150,7 +150,7 @@ fn send_and_stop_report_the_result() {
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "send", ID, "five", "--json"]), @r#"
-    {"schema":"agentSend/1","agent_id":"site-1","queued":4,"state":"running"}
+    {"schema":"agent-send/1","agent_id":"site-1","queued":4,"state":"running"}
     [exit 0]
     "#);
     assert_snapshot!(env.run(["host", "list"]), @"
@@ -241,7 +241,7 @@ fn stop_all_ends_every_hosted_agent() {
         .map(|line| serde_json::from_slice(line).unwrap())
         .collect();
     lines.sort_by_key(|line| line["agent_id"].as_str().unwrap().to_owned());
-    let ended = |id: &str| json!({ "schema": "agentStop/1", "agent_id": id, "exit": { "code": 0 } });
+    let ended = |id: &str| json!({ "schema": "agent-stop/1", "agent_id": id, "exit": { "code": 0 } });
     assert_eq!(lines, [ended(ID), ended("site-2")]);
     first.wait_for_end();
 }

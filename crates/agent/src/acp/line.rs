@@ -53,8 +53,8 @@ const OTHERS: [&str; 12] = [
 ];
 
 /// Passes the events of `line` to `sink`; only [`Event::Garbled`] if it is not a JSON object. Counts what is unknown:
-/// methods, updates and content, fields of what murmur reads, and objects without a method or id. Methods that begin with
-/// `_` are a program's own.
+/// methods, updates and content, fields of what murmur reads, and objects without a method or id. Methods that begin
+/// with `_` are a program's own.
 pub(crate) fn parse(line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown: &mut Unknown) {
     match Message::read(line) {
         None => sink(Event::Garbled),

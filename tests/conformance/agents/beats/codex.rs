@@ -63,7 +63,8 @@ pub(super) fn shell_killed(agent: &mut Agent) -> Result<()> {
     Ok(())
 }
 
-/// Calls of an MCP server's tool, whether it says that it only reads or not: a rule denies one, and a person allows one.
+/// Calls of an MCP server's tool, whether it says that it only reads or not: a rule denies one, and a person allows
+/// one.
 pub(super) fn mcp(agent: &mut Agent) -> Result<()> {
     let root = agent.place.folder.path().to_path_buf();
     let (settings, ran, server) =
