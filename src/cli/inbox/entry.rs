@@ -110,7 +110,7 @@ impl InboxEntry {
         Self { since: Some(since), ..self }
     }
 
-    /// Sets its number, and since when it waits if nothing tells it better than its first sight.
+    /// Sets its number, and since when it waits: since it was first seen, unless a better time is known.
     pub(super) fn given(mut self, given: Option<Given>) -> Self {
         if self.request.is_none() {
             self.since = self.since.or(given.map(|given| given.since));
