@@ -45,3 +45,9 @@ pub(super) const ITEMS: [&str; 19] = [
     "imageGeneration", "imageView", "mcpToolCall", "plan", "reasoning", "sleep", "subAgentActivity",
     "userMessage", "webSearch",
 ];
+
+/// Content of the result of a call of an MCP tool, as the Model Context Protocol defines it.
+pub(super) const MCP_CONTENT: [&str; 5] = ["audio", "image", "resource", "resource_link", "text"];
+
+/// Changes of files.
+pub(super) const CHANGES: [&str; 3] = ["add", "delete", "update"];

@@ -333,6 +333,14 @@ fn unknown_fields_of_lines_that_are_read_are_counted() {
         r#"{"id":"hooks","result":{"x":1}}"#,
         r#"{"method":"item/fileChange/requestApproval","id":4,"params":{"itemId":"x","forEver":true},"via":1}"#,
         r#"{"method":"turn/started","params":{"of":"tomorrow"}}"#,
+        &item(
+            "completed",
+            r#"{"type":"mcpToolCall","id":"m","environmentId":null,"result":{"content":[{"type":"text","text":"x"},{"type":"smell"}]}}"#,
+        ),
+        &item(
+            "completed",
+            r#"{"type":"fileChange","id":"f","changes":[{"path":"/a","kind":{"type":"fold"}},{"path":"/b","kind":{"type":"add"}}]}"#,
+        ),
         r#"{"method":"mcpServer/elicitation/request","id":5,"params":{"serverName":"t","environmentId":null,"mode":"openai/userVerification","challenge":"x","description":"x","title":"x","_meta":null}}"#,
     ] {
         parse(line.as_bytes(), &mut |_| {}, &mut unknown);
@@ -342,6 +350,8 @@ fn unknown_fields_of_lines_that_are_read_are_counted() {
     account/rateLimits/read.rateLimits.primary.color 1
     item/completed.mood 1
     item/completed/commandExecution.zest 1
+    item/completed/fileChange.changes/fold 1
+    item/completed/mcpToolCall.result.content/smell 1
     item/completed/newCall 1
     item/fileChange/requestApproval.forEver 1
     item/started/commandExecution.zest 1
