@@ -273,7 +273,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                 let reply = self.dialog.read(bytes);
                 self.take_in_turns(bytes, is_turn);
                 self.control_requests.complete(&*self.dialog, Instant::now());
-                self.note_overruled();
+                let _told_by_the_agent = self.note_overruled();
                 self.send_bytes(reply);
                 self.take_client_steps();
                 self.repeat_decisions();
