@@ -34,7 +34,7 @@ pub(super) struct Check {
 }
 
 /// The checks.
-pub(super) const CHECKS: [Check; 16] = [
+pub(super) const CHECKS: [Check; 18] = [
     Check { name: "denied", is_for: |_| true, run: denied },
     Check { name: "allowed", is_for: |_| true, run: |agent| answered(agent, true) },
     Check {
@@ -53,6 +53,12 @@ pub(super) const CHECKS: [Check; 16] = [
     },
     Check { name: "sandbox", is_for: |agent| agent.name == "codex", run: codex::sandboxed },
     Check { name: "shell-killed", is_for: |agent| agent.name == "codex", run: codex::shell_killed },
+    Check {
+        name: "shell-killed-for-a-reader",
+        is_for: |agent| agent.name == "codex",
+        run: codex::shell_killed_for_a_reader,
+    },
+    Check { name: "elsewhere", is_for: |agent| agent.name == "codex", run: codex::elsewhere },
     Check { name: "mcp", is_for: |agent| agent.name == "codex", run: codex::mcp },
     Check { name: "own-agent", is_for: |agent| agent.name == "acp", run: opencode::own_agent },
     Check { name: "own-permissions", is_for: |agent| agent.name == "acp", run: opencode::own_permissions },
