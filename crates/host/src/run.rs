@@ -19,7 +19,7 @@ use super::capture::{Capture, Destination};
 use super::control_requests::{ControlRequests, HookAnswer};
 use super::drain::Drain;
 use super::event::{MurmurEvent, Progress, Role};
-use super::own_denials::OwnDenials;
+use super::own_denials::{OwnDenials, Unguarded};
 use super::pipes::{self, Pipes};
 use super::process::{self, Run, RunEnd};
 use super::protocol::{AgentInfo, GRACE};
@@ -372,9 +372,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         let lost = lost.or(unsaid);
         let refusals = match self.audit.refusals() {
             refusals if self.spec.is_audited => refusals,
-            Refusals { by_guard, unanswered, by_backend, .. } => {
-                Refusals { by_guard, unanswered, by_backend, ..Refusals::default() }
-            }
+            refusals => Refusals { failure: None, unguarded: Unguarded::default(), ..refusals },
         };
         let (denials, unfinished) = (self.audit.denials(), self.activity.has_unfinished_turn());
         let Activity { results, session_id, version, .. } = self.activity;

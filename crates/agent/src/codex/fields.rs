@@ -1,6 +1,6 @@
-//! The fields that the app-server's lines are known to have, of those that murmur reads: those of the schemas that Codex
-//! 0.169.0 and 0.171.0 generate (`codex app-server generate-json-schema --experimental`), and of recordings. Others are
-//! counted.
+//! The fields that the app-server's lines are known to have, of those that murmur reads: those of the schemas that
+//! Codex 0.169.0 and 0.171.0 generate (`codex app-server generate-json-schema --experimental`), and of recordings.
+//! Others are counted.
 
 use super::known::ITEMS;
 use super::line::CodexMessage;
