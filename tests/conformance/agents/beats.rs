@@ -35,7 +35,7 @@ pub(super) struct Check {
 }
 
 /// The checks.
-pub(super) const CHECKS: [Check; 19] = [
+pub(super) const CHECKS: [Check; 20] = [
     Check { name: "denied", is_for: |_| true, run: denied },
     Check { name: "allowed", is_for: |_| true, run: |agent| answered(agent, true) },
     Check {
@@ -64,6 +64,7 @@ pub(super) const CHECKS: [Check; 19] = [
     Check { name: "own-agent", is_for: |agent| agent.name == "acp", run: opencode::own_agent },
     Check { name: "own-permissions", is_for: |agent| agent.name == "acp", run: opencode::own_permissions },
     Check { name: "plugins", is_for: |agent| agent.name == "goose", run: goose::plugins },
+    Check { name: "here", is_for: |agent| agent.name == "codex-acp", run: codex_acp::here },
     Check { name: "denied-hosted", is_for: |agent| agent.name == "codex-acp", run: codex_acp::denied },
     Check { name: "unseen", is_for: |agent| agent.name == "goose", run: goose::unseen },
     Check { name: "no-login", is_for: |agent| agent.name == "gemini", run: gemini::not_logged_in },

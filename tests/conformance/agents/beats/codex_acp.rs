@@ -7,6 +7,15 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::{Agent, HOSTED, text};
+use crate::permits::call;
+
+/// Calls run here, whatever the environment says.
+pub(super) fn here(agent: &mut Agent) -> Result<()> {
+    agent.prepare(&json!([call("call_1", "touch ran"), text("HEARTBEAT_OK")]), agent.checker)?;
+    let beat = agent.place.murmur(&["beat"]).env("CODEX_EXEC_SERVER_URL", "ws://127.0.0.1:9").output()?;
+    ensure!(agent.place.folder.path().join("site/ran").exists(), "{beat:?}");
+    Ok(())
+}
 
 /// Of a hosted agent, people are told which call was denied and why.
 pub(super) fn denied(agent: &mut Agent) -> Result<()> {
