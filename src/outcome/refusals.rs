@@ -43,8 +43,11 @@ pub fn explain(
     match outcome {
         Outcome::Error(error) if results.iter().any(is_canceled) => {
             let mut clauses = clauses(refusals);
-            if let (true, Some(tool)) = (clauses.is_empty(), denied_tools.last()) {
-                clauses.push(format!("a call of {tool} was denied"));
+            if clauses.is_empty() {
+                let denied = refusals.last_denied.as_ref().map(|call| format!("murmur denied {call}"));
+                // A call whose hook failed has no reason.
+                let tool = || Some(format!("a call of {} was denied", denied_tools.last()?));
+                clauses.extend(denied.or_else(tool));
             }
             let after = if clauses.is_empty() { "" } else { ", after " };
             Outcome::Error(first_characters(&format!("{error}{after}{}", clauses.join(", and ")), QUOTE))
@@ -124,6 +127,12 @@ mod tests {
         assert_eq!(explained("cancelled", &refused(1), &bash), by_guard);
         let by_person = "the turn was canceled, after a call of Bash was denied";
         assert_eq!(explained("cancelled", &Refusals::default(), &bash), by_person);
+        let last_denied = Some("Bash(make): rule 1 of /x.toml denies it".to_owned());
+        let by_rule = Refusals { last_denied, ..Refusals::default() };
+        let said = "the turn was canceled, after murmur denied Bash(make): rule 1 of /x.toml denies it";
+        assert_eq!(explained("cancelled", &by_rule, &bash), said);
+        let both = Refusals { last_denied: by_rule.last_denied, ..refused(1) };
+        assert_eq!(explained("cancelled", &both, &bash), by_guard);
         assert_eq!(explained("cancelled", &Refusals::default(), &[]), "the turn was canceled");
         assert_eq!(explained("refusal", &refused(1), &bash), "the turn was canceled");
     }

@@ -25,7 +25,7 @@ pub(crate) const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures
 pub(crate) const INSPECTOR: &str = "mcp-inspector";
 
 /// Those that are also run with the older version if none is chosen.
-const OLDER: [&str; 2] = ["pulses", "pulses-started"];
+const OLDER: [&str; 3] = ["pulses", "pulses-started", "shell-killed"];
 
 /// Prefix of the checks that prove a capability with their own case.
 const PROBE: &str = "capability ";
@@ -45,12 +45,13 @@ const fn other(name: &'static str, needs: &'static [&'static str], check: fn(&Pa
 /// Checks that are not scenarios: the real CLI as a client of murmur's MCP server, as a hosted agent, under murmur's
 /// hook, with its pulses, against a hostile repository and a hostile agent, and
 /// while nobody watches.
-const OTHERS: [Other; 37] = [
+const OTHERS: [Other; 38] = [
     other("mcp-claude", &[], clients::claude),
     other("host-live", &[], live::across_a_killed_daemon),
     other("permits", &[], permits::a_person_decides),
     other("defers", &["defer"], permits::a_beat_waits_for_its_answer),
     other("fails-closed", &["onFailure"], permits::the_hook_fails_closed),
+    other("shell-killed", &[], permits::the_hooks_shell_is_killed),
     other("pulses", &["hook-duration"], pulses::of_a_session),
     other("pulses-started", &["hook-duration"], pulses::of_what_murmur_starts),
     other("plan-beat", &[], plan::a_beat_is_refused_it),

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 use sys::clock;
 
-use crate::place::Place;
+use crate::place::{MCP_SERVER, Place};
 
 /// `murmur permission list --watch --json`, or the same for questions.
 pub(crate) struct Watch {
@@ -78,7 +78,7 @@ const BROKEN_RULES: [(&str, Break); 2] = [
 ];
 
 /// The ways in which a hook can fail, and how to cause each.
-const FAILURES: [(&str, Break); 6] = [
+const FAILURES: [(&str, Break); 7] = [
     ("the daemon is away", |place| configure(place, &json!({ "permissionsChecker": "manual" }))),
     ("the daemon does not answer", |place| {
         let socket = place.folder.path().join("data/murmur.sock");
@@ -90,6 +90,7 @@ const FAILURES: [(&str, Break); 6] = [
         Ok(std::fs::create_dir_all(place.folder.path().join("data/decisions.jsonl"))?)
     }),
     ("the hook is killed", |place| place.replace_hook("kill -9 $$")),
+    ("the hook's shell is killed", |place| place.replace_hook("kill -9 $PPID")),
     ("the hook panics", |place| place.replace_hook("exit 101")),
     ("the hook cannot be executed", |place| place.replace_hook("").and_then(|()| place.forbid_hook())),
 ];
@@ -115,6 +116,33 @@ pub(crate) fn the_hook_fails_closed(claude: &Path) -> Result<()> {
         ensure!(ended.status.code() == Some(1), "{name}: {}", ended.status);
         ensure!(why.starts_with("every call would be denied: "), "{name}: {entry}");
         ensure!(!place.folder.path().join("site/made").exists(), "{name}: the call ran");
+    }
+    Ok(())
+}
+
+/// The hook's shell is killed before a call of an MCP tool, whether it says that it only reads or not. Without
+/// `onFailure`, Claude Code runs the call, which ends the beat.
+pub(crate) fn the_hooks_shell_is_killed(claude: &Path) -> Result<()> {
+    let mark = json!([{ "type": "tool_use", "id": "toolu_1", "name": "mcp__own__mark", "input": {} }]);
+    let script = json!([mark, [{ "type": "text", "text": "HEARTBEAT_OK" }]]);
+    for hint in ["", "reads"] {
+        let place = broken(claude, &script, |place| place.replace_hook("kill -9 $PPID"))?;
+        let at = |name: &str| place.folder.path().join(name);
+        std::fs::write(at("server.js"), MCP_SERVER)?;
+        let args = json!([at("server.js"), at("site/ran"), hint]);
+        let servers =
+            json!({ "mcpServers": { "own": { "type": "stdio", "command": "node", "args": args } } });
+        std::fs::write(at("home/.claude.json"), servers.to_string())?;
+        let ended = place.murmur(&["beat", "--json"]).output()?;
+        let entry: Value = serde_json::from_slice(&ended.stdout)?;
+        let error = entry["error"].as_str().unwrap_or_default();
+        ensure!(entry["outcome"] == "error", "{hint}: {entry}");
+        let expected = if at("site/ran").exists() {
+            "a call ran without a decision: "
+        } else {
+            "murmur's hook failed: "
+        };
+        ensure!(error.starts_with(&format!("{expected}mcp__own__mark")), "{hint}: {entry}");
     }
     Ok(())
 }

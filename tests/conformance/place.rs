@@ -17,6 +17,10 @@ use crate::run::{Model, PATIENT, QUIET};
 const MURMUR: &str = env!("CARGO_BIN_EXE_murmur");
 const HOOK: &str = env!("CARGO_BIN_EXE_murmur-hook");
 
+/// An MCP server for Node: its arguments are the file that its tool `mark` writes, and, if the tool says that it only
+/// reads, any text.
+pub(crate) const MCP_SERVER: &str = include_str!("server.js");
+
 /// A home with the real `claude` on its PATH, and a data folder.
 pub(crate) struct Place {
     pub(crate) folder: TempDir,

@@ -7,6 +7,7 @@ mod client;
 mod faults;
 mod lacking;
 mod limits;
+mod mcp;
 mod recorded;
 mod refused;
 mod terminals;

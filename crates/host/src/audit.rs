@@ -45,6 +45,8 @@ pub struct Refusals {
     pub unanswered: Option<RefusedCalls>,
     /// The calls that the backend would not run although they were allowed.
     pub by_backend: Option<RefusedCalls>,
+    /// The last call that was denied, and why.
+    pub last_denied: Option<String>,
     /// The error of the first hook that failed.
     pub failure: Option<String>,
     /// Calls that ran without a decision, where the backend doesn't ask about every call.
@@ -317,11 +319,12 @@ impl Audit {
     pub(super) fn refusals(&mut self) -> Refusals {
         self.decisions.read();
         let failure = self.failure.take().or_else(|| self.decisions.failure.clone());
-        let Decisions { by_guard, unanswered, by_backend, .. } = &self.decisions;
+        let Decisions { by_guard, unanswered, by_backend, last_denied, .. } = &self.decisions;
         Refusals {
             by_guard: by_guard.clone(),
             unanswered: unanswered.clone(),
             by_backend: by_backend.clone(),
+            last_denied: last_denied.clone(),
             failure,
             unguarded: self.unguarded.clone(),
         }

@@ -19,7 +19,7 @@ use super::capture::{Capture, Destination};
 use super::control_requests::{ControlRequests, HookAnswer};
 use super::drain::Drain;
 use super::event::{MurmurEvent, Progress, Role};
-use super::own_denials::OwnDenials;
+use super::own_denials::{OwnDenials, Unguarded};
 use super::pipes::{self, Pipes};
 use super::process::{self, Run, RunEnd};
 use super::protocol::{AgentInfo, GRACE};
@@ -273,7 +273,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                 let reply = self.dialog.read(bytes);
                 self.take_in_turns(bytes, is_turn);
                 self.control_requests.complete(&*self.dialog, Instant::now());
-                self.note_overruled();
+                let _told_by_the_agent = self.note_overruled();
                 self.send_bytes(reply);
                 self.take_client_steps();
                 self.repeat_decisions();
@@ -372,9 +372,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         let lost = lost.or(unsaid);
         let refusals = match self.audit.refusals() {
             refusals if self.spec.is_audited => refusals,
-            Refusals { by_guard, unanswered, by_backend, .. } => {
-                Refusals { by_guard, unanswered, by_backend, ..Refusals::default() }
-            }
+            refusals => Refusals { failure: None, unguarded: Unguarded::default(), ..refusals },
         };
         let (denials, unfinished) = (self.audit.denials(), self.activity.has_unfinished_turn());
         let Activity { results, session_id, version, .. } = self.activity;

@@ -63,6 +63,9 @@ impl Acp<'_> {
         };
         if let Some(text) = refused {
             self.failed(&running, text, &Value::Null, kept)?;
+            if action == Action::Ask && crate::name() == "codex-acp" {
+                return Err(Halt::Interrupted);
+            }
             return Ok(if action == Action::Ask { Next::End } else { Next::Model });
         }
         if action == Action::Ask && shown.kind == "edit" {

@@ -82,11 +82,21 @@ impl Thread {
         }
     }
 
+    /// Where calls run: in a server that the environment names, or here.
+    fn environments(&self) -> Value {
+        let one =
+            |id: &str| json!([{"environmentId": id, "cwd": self.cwd, "runtimeWorkspaceRoots": [self.cwd]}]);
+        match std::env::var("CODEX_EXEC_SERVER_URL").as_deref() {
+            Err(_) | Ok("") => one("local"),
+            Ok("none") => json!([]),
+            Ok(_) => one("remote"),
+        }
+    }
+
     /// The thread in responses.
     pub(super) fn shown(&self, version: &str, provider: &str, originator: &str) -> Value {
         let now = milliseconds() / 1000;
-        json!({"id": self.id, "environments": [{"environmentId": "local", "cwd": self.cwd,
-                "runtimeWorkspaceRoots": [self.cwd]}], "extra": null, "sessionId": self.id, "forkedFromId": null,
+        json!({"id": self.id, "environments": self.environments(), "extra": null, "sessionId": self.id, "forkedFromId": null,
             "attachedToThreadId": null, "parentThreadId": null, "preview": "", "ephemeral": self.ephemeral,
             "section": null, "sectionEnteredAt": null, "projectId": null, "historyMode": "paginated",
             "modelProvider": provider, "model": self.model, "reasoningEffort": null, "createdAt": now,

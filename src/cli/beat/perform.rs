@@ -137,7 +137,10 @@ impl Watching<'_> {
     fn see(&mut self, progress: &BeatProgress<'_>) {
         match progress {
             BeatProgress::Untrusted(failure) => self.shown.warn(&format!("warning: {}", failure.line())),
-            BeatProgress::Spawned(_) | BeatProgress::Message(_) | BeatProgress::Unrecorded(_) => {}
+            BeatProgress::Spawned(_)
+            | BeatProgress::Message(_)
+            | BeatProgress::Denied { .. }
+            | BeatProgress::Unrecorded(_) => {}
             BeatProgress::Agent(event) => self.shown.event(self.job, event),
             BeatProgress::Waiting(wait) => {
                 let id = wait.request.as_str();

@@ -2,6 +2,7 @@
 //! resumed.
 
 mod codex;
+mod codex_acp;
 mod gemini;
 mod goose;
 mod opencode;
@@ -34,7 +35,7 @@ pub(super) struct Check {
 }
 
 /// The checks.
-pub(super) const CHECKS: [Check; 16] = [
+pub(super) const CHECKS: [Check; 20] = [
     Check { name: "denied", is_for: |_| true, run: denied },
     Check { name: "allowed", is_for: |_| true, run: |agent| answered(agent, true) },
     Check {
@@ -53,10 +54,18 @@ pub(super) const CHECKS: [Check; 16] = [
     },
     Check { name: "sandbox", is_for: |agent| agent.name == "codex", run: codex::sandboxed },
     Check { name: "shell-killed", is_for: |agent| agent.name == "codex", run: codex::shell_killed },
+    Check {
+        name: "shell-killed-for-a-reader",
+        is_for: |agent| agent.name == "codex",
+        run: codex::shell_killed_for_a_reader,
+    },
+    Check { name: "elsewhere", is_for: |agent| agent.name == "codex", run: codex::elsewhere },
     Check { name: "mcp", is_for: |agent| agent.name == "codex", run: codex::mcp },
     Check { name: "own-agent", is_for: |agent| agent.name == "acp", run: opencode::own_agent },
     Check { name: "own-permissions", is_for: |agent| agent.name == "acp", run: opencode::own_permissions },
     Check { name: "plugins", is_for: |agent| agent.name == "goose", run: goose::plugins },
+    Check { name: "here", is_for: |agent| agent.name == "codex-acp", run: codex_acp::here },
+    Check { name: "denied-hosted", is_for: |agent| agent.name == "codex-acp", run: codex_acp::denied },
     Check { name: "unseen", is_for: |agent| agent.name == "goose", run: goose::unseen },
     Check { name: "no-login", is_for: |agent| agent.name == "gemini", run: gemini::not_logged_in },
 ];

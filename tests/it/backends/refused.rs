@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 
-use super::{beat, decisions, default_agent, patch, said};
+use super::{beat, call, decisions, default_agent, patch, said, site};
 use crate::env::Env;
 
 /// What an ACP agent says about a call when it asks for permission.
@@ -256,4 +256,22 @@ fn a_person_answers_what_codex_asks() {
             assert_eq!(shown.contains("denied by you"), !is_allowed, "{shown}");
         }
     }
+}
+
+#[test]
+fn the_error_of_a_canceled_turn_says_which_call_was_denied_and_why() {
+    let env = Env::new();
+    let site = site(&env, "acp:codex-acp");
+    let asks = "[acp.codex-acp]\nenv = { OPENCODE_PERMISSION = '\"ask\"' }\n";
+    env.setting("config.toml", asks);
+    env.setting(
+        "permissions.toml",
+        "[[rules]]\ntool = \"Bash\"\naction = \"deny\"\npatterns = [\"make:*\"]\n",
+    );
+    site.plays(&json!({ "script": [call("make site"), said("HEARTBEAT_OK")] }));
+    assert!(!env.murmur(["beat", "site"]).output().status.success());
+    let line = env.journal().pop().unwrap();
+    let error = line["error"].as_str().unwrap();
+    let begins = "reported an error: the turn was canceled, after murmur denied Bash(make site): rule 1 of ";
+    assert!(error.starts_with(begins) && error.contains("denies it (\"make:*\")"), "{error}");
 }

@@ -234,3 +234,28 @@ fn people_are_told_why_the_call_of_an_acp_agent_is_denied() {
     let text = told["payload"]["text"].as_str().unwrap();
     assert!(text.starts_with("denied Bash(sudo ls): `sudo ls` is refused: it raises privileges"), "{text}");
 }
+
+#[test]
+fn a_turn_that_ends_with_a_denial_says_which_call_was_denied_and_why() {
+    let env = Env::new();
+    let rules = env.data().join("config/permissions.toml");
+    std::fs::create_dir_all(rules.parent().unwrap()).unwrap();
+    let rule = "[[rules]]\ntool = \"Bash\"\naction = \"deny\"\npatterns = [\"make:*\"]\n";
+    std::fs::write(&rules, rule).unwrap();
+    let asks = "[acp.codex-acp]\nenv = { OPENCODE_PERMISSION = '\"ask\"' }\n";
+    std::fs::write(rules.with_file_name("config.toml"), asks).unwrap();
+    let call =
+        json!([{ "type": "tool_use", "id": "call_1", "name": "Bash", "input": { "command": "make site" } }]);
+    let script = json!([call, [{ "type": "text", "text": "Done" }]]);
+    let instructions = json!({ "live": null, "script": script });
+    let agent = hosted(&env, ("codex-acp", "acp:codex-acp"), &instructions, &["Look"]);
+    agent.follow(0).until(|event| is_idle_after(event, 1));
+    let said = "the turn was canceled, after murmur denied Bash(make site): rule 1 of ";
+    for args in [&["agent", "list"][..], &["agent", "show", ID]] {
+        let shown = env.run(args);
+        assert!(shown.contains(said), "{args:?}: {shown}");
+        assert!(shown.contains("denies it (\"make:*\")"), "{args:?}: {shown}");
+    }
+    agent.stop();
+    agent.wait_for_end();
+}

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 /// What murmur knows about a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Program {
-    /// Variables that make it ask.
+    /// Variables that make it ask, and run its calls on this machine.
     pub(super) env: &'static [(&'static str, &'static str)],
     /// Its tools that make calls without asking or showing them as calls. murmur denies them.
     pub(super) unseen: &'static [&'static str],
@@ -65,7 +65,17 @@ const KNOWN: [(&str, Program); 5] = [
         },
     ),
     ("claude-agent-acp", Program { mode: Some("default"), is_claude: true, tested: &["0.101."], ..OTHER }),
-    ("codex-acp", Program { mode: Some("workspace-write"), is_counted: true, tested: &["2.6."], ..OTHER }),
+    (
+        "codex-acp",
+        Program {
+            // Otherwise its calls run in another environment, where the guard can't look at files.
+            env: &[("CODEX_EXEC_SERVER_URL", "")],
+            mode: Some("workspace-write"),
+            is_counted: true,
+            tested: &["2.6."],
+            ..OTHER
+        },
+    ),
     (
         "goose",
         Program {

@@ -87,3 +87,17 @@ pub(crate) fn start(name: &str, plan: Plan<'_>) -> Result<Prepared, Failure> {
     let invocation = Invocation { program: plan.program, args, env, program_env, cwd, stdin: plan.stdin };
     Ok(Prepared { invocation, conversation, hook: Some(plan.hook.clone()), folder: None })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codex_acp_runs_its_calls_on_this_machine_whatever_is_configured() {
+        let elsewhere = ("CODEX_EXEC_SERVER_URL".to_owned(), "ws://host".to_owned());
+        let other = ("OTHER".to_owned(), "1".to_owned());
+        let env = environment("codex-acp", vec![elsewhere, other], Path::new("/home/u"), None).unwrap();
+        let found = env.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap()));
+        assert_eq!(found.collect::<Vec<_>>(), [("CODEX_EXEC_SERVER_URL", ""), ("OTHER", "1")]);
+    }
+}

@@ -85,6 +85,19 @@ pub(super) fn is_block_field(name: &[u8]) -> bool {
     matches!(name, b"cache_control" | b"citations" | b"data" | b"signature" | b"source" | b"thinking")
 }
 
+/// Whether a tool's output has blocks of this type.
+pub(super) fn is_output(kind: &[u8]) -> bool {
+    matches!(kind, b"document" | b"image" | b"search_result" | b"text" | b"tool_reference")
+}
+
+/// Whether blocks of a tool's output have this field, which murmur doesn't read.
+pub(super) fn is_output_field(name: &[u8]) -> bool {
+    matches!(
+        name,
+        b"cache_control" | b"citations" | b"content" | b"context" | b"source" | b"title" | b"tool_name"
+    )
+}
+
 /// Whether `rate_limit_info` has this field, which murmur doesn't read.
 #[rustfmt::skip]
 pub(super) fn is_limit_field(name: &[u8]) -> bool {

@@ -162,6 +162,14 @@ struct Block<'a> {
     is_error: bool,
     /// Fields that no known block has.
     unknown: Vec<&'a [u8]>,
+    /// What is unknown within its content.
+    inner: Vec<Inner<'a>>,
+}
+
+/// An unknown part of the content of a block.
+enum Inner<'a> {
+    Kind(&'a [u8]),
+    Field(&'a [u8]),
 }
 
 impl<'a> Block<'a> {
@@ -175,7 +183,7 @@ impl<'a> Block<'a> {
                 b"name" => read.name = value.text_or_empty()?,
                 b"input" => read.input = Some(value.raw()?),
                 b"tool_use_id" => read.tool_use_id = value.text_or_empty()?,
-                b"content" => read.content = Output::read(value)?,
+                b"content" => read.content = Output::read(value, &mut read.inner)?,
                 b"is_error" => read.is_error = value.raw()? == b"true",
                 _ => {
                     if !known::is_block_field(name) {
@@ -197,6 +205,13 @@ impl<'a> Block<'a> {
         }
         for field in &self.unknown {
             unknown.add(&[line, b".content/", self.kind.0, b".", field]);
+        }
+        for inner in &self.inner {
+            let (sign, name) = match inner {
+                Inner::Kind(name) => (b"/", name),
+                Inner::Field(name) => (b".", name),
+            };
+            unknown.add(&[line, b".content/", self.kind.0, b".content", sign, name]);
         }
     }
 
@@ -238,18 +253,25 @@ impl Default for Output<'_> {
 }
 
 impl<'a> Output<'a> {
-    fn read(scanner: &mut Scanner<'a>) -> Option<Self> {
+    fn read(scanner: &mut Scanner<'a>, unknown: &mut Vec<Inner<'a>>) -> Option<Self> {
         if !scanner.is_array() {
             return scanner.text_or_empty().map(Self::Text);
         }
         let mut texts = Vec::new();
         scanner.elements(|block| {
-            block.members(|value, name| match name {
-                b"text" => {
-                    texts.extend(value.text()?.filter(|text| !text.0.is_empty()));
-                    Some(())
+            block.members(|value, name| {
+                match name {
+                    b"text" => texts.extend(value.text()?.filter(|text| !text.0.is_empty())),
+                    b"type" => {
+                        let kind = value.text_or_empty()?.0;
+                        unknown.extend((!known::is_output(kind)).then_some(Inner::Kind(kind)));
+                    }
+                    _ => {
+                        unknown.extend((!known::is_output_field(name)).then_some(Inner::Field(name)));
+                        value.skip()?;
+                    }
                 }
-                _ => value.skip(),
+                Some(())
             })
         })?;
         Some(Self::Blocks(texts))

@@ -83,6 +83,7 @@ fn unknown_types_and_fields_are_counted_and_known_ones_are_not() {
         r#"{"type":"system","subtype":"task_updated","task_id":"b","patch":{"status":"x","end_time":1,"new":1}}"#,
         r#"{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_id":"b","run_id":"r","new":1}]}"#,
         r#"{"type":"system","subtype":"compact_boundary","compact_metadata":{"trigger":"x","duration_ms":1,"new":1}}"#,
+        r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"x","rhyme":7},{"type":"smell"},{"type":"image","source":{"new":1}},{"type":"tool_reference","tool_name":"x"}]}]}}"#,
     ];
     let mut parser = Parser::default();
     parser.feed(lines.join("\n").as_bytes(), &mut |_| {});
@@ -113,6 +114,8 @@ fn unknown_types_and_fields_are_counted_and_known_ones_are_not() {
     system/init.mcp_servers.new 1
     system/init.new 1
     system/task_updated.patch.new 1
+    user.content/tool_result.content.rhyme 1
+    user.content/tool_result.content/smell 1
     ");
 }
 

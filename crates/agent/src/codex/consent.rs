@@ -2,6 +2,7 @@
 //! and what MCP servers ask. Each is decided on like a call. What murmur can't answer is refused, with a reason.
 
 use super::dialog::{answer, decision, outside};
+use super::environment::elsewhere;
 use crate::client_call::{ClientCall, ClientStep};
 use crate::event::PermissionRequest;
 use murmur_core::permit::decision::DecidedBy;
@@ -74,6 +75,9 @@ impl Consents {
         sandbox: Option<&str>,
     ) -> Option<Vec<u8>> {
         let Asked { form, tool, input, mut refusal } = read(method, params, sandbox)?;
+        if let Some(reason) = elsewhere(&params["environmentId"]) {
+            refusal = Some((reason, DecidedBy::Backend));
+        }
         if self.waiting.len() >= MAX_ASKED {
             refusal = refusal.or_else(|| Some(("too many requests wait".to_owned(), DecidedBy::Nobody)));
         }

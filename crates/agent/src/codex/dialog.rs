@@ -6,9 +6,11 @@
 //! asks a person.
 
 use super::consent::Consents;
+use super::environment::elsewhere;
 use super::hello::hello;
 use super::hooks;
 use super::line::CodexMessage;
+use super::mcp_call::McpCalls;
 use super::thread::{
     ASK_ALWAYS, ASK_TO_LEAVE, CLEAN, HOOKS, INITIALIZE, INTERRUPT, LIMITS, THREAD, TURN, Thread,
 };
@@ -16,12 +18,8 @@ use crate::client_call::ClientStep;
 use crate::dialog::{CallDecision, Conversation, Dialog, Overruled};
 use crate::event::MAX_LINE;
 use crate::event::PermissionRequest;
-use serde::Deserialize;
 use serde_json::{Value, json};
 use sys::lines::{LineBuffer, LineRead};
-
-/// How many MCP calls to remember; the oldest is forgotten first.
-const MCP_CALLS: usize = 256;
 
 /// How far the conversation is.
 #[derive(Debug, Default)]
@@ -54,7 +52,7 @@ pub struct CodexDialog {
     output: LineBuffer,
     asked: Vec<Asked>,
     overruled: Vec<Overruled>,
-    mcp_calls: Vec<McpCall>,
+    mcp_calls: McpCalls,
     consents: Consents,
 }
 
@@ -67,15 +65,6 @@ struct Asked {
     item: String,
     /// Whether the answer has the form of an MCP elicitation.
     is_elicitation: bool,
-}
-
-/// A call of an MCP tool, which a request for approval names only by its contents.
-#[derive(Debug, PartialEq)]
-struct McpCall {
-    item: String,
-    server: String,
-    tool: String,
-    arguments: Value,
 }
 
 impl CodexDialog {
@@ -91,7 +80,7 @@ impl CodexDialog {
             output: LineBuffer::new(MAX_LINE),
             asked: Vec::new(),
             overruled: Vec::new(),
-            mcp_calls: Vec::new(),
+            mcp_calls: McpCalls::default(),
             consents: Consents::default(),
         }
     }
@@ -146,7 +135,7 @@ impl CodexDialog {
             }
             HOOKS if !hooks::will_run(line) => self.fail(),
             HOOKS => return self.begin(),
-            THREAD => match Thread::read(line).filter(Thread::asks) {
+            THREAD => match Thread::read(line).filter(|begun| begun.refusal().is_none()) {
                 None => self.fail(),
                 Some(begun) => {
                     let thread = begun.id().to_owned();
@@ -178,14 +167,7 @@ impl CodexDialog {
                     return if self.is_interrupted { self.interrupt() } else { Vec::new() };
                 }
             }
-            "item/started" => {
-                if let Some(call) = mcp_call(line) {
-                    if self.mcp_calls.len() == MCP_CALLS {
-                        self.mcp_calls.remove(0);
-                    }
-                    self.mcp_calls.push(call);
-                }
-            }
+            "item/started" => self.mcp_calls.begin(line),
             "serverRequest/resolved" => {
                 let params: Option<Value> = line.params();
                 self.consents.withdraw(&params.unwrap_or_default()["requestId"].to_string());
@@ -222,7 +204,8 @@ impl CodexDialog {
         }
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let is_elicitation = method == "mcpServer/elicitation/request";
-        let mut is_refused = sandbox.is_some() && !is_elicitation;
+        let elsewhere = elsewhere(&params["environmentId"]);
+        let mut is_refused = (sandbox.is_some() || elsewhere.is_some()) && !is_elicitation;
         let asked = match method {
             "item/commandExecution/requestApproval" => (!is_refused).then(|| text(&params["itemId"])),
             "item/fileChange/requestApproval" => {
@@ -230,17 +213,13 @@ impl CodexDialog {
                 (!is_refused).then(|| text(&params["itemId"]))
             }
             "mcpServer/elicitation/request" => {
-                let meta = &params["_meta"];
-                let is_meant = |call: &McpCall| {
-                    call.server == params["serverName"]
-                        && call.tool == meta["tool_name"]
-                        && call.arguments == meta["tool_params"]
-                };
-                let at = self.mcp_calls.iter().position(is_meant);
-                if at.is_none() {
+                let call = self.mcp_calls.take(&params);
+                if let (Some(call), Some(reason)) = (&call, &elsewhere) {
+                    self.overruled.push(Overruled { tool_use_id: call.clone(), reason: reason.clone() });
+                } else if call.is_none() {
                     self.consents.refuse_unknown(id, &params);
                 }
-                at.map(|at| self.mcp_calls.remove(at).item)
+                call.filter(|_| elsewhere.is_none())
             }
             _ => {
                 let error = json!({ "code": -32601, "message": format!("murmur does not answer {method}") });
@@ -250,7 +229,7 @@ impl CodexDialog {
         if is_refused {
             let folder =
                 || "Codex asked to write to a whole folder, not only to what the hook saw".to_owned();
-            let reason = sandbox.as_deref().map_or_else(folder, outside);
+            let reason = elsewhere.or_else(|| sandbox.as_deref().map(outside)).unwrap_or_else(folder);
             self.overruled.push(Overruled { tool_use_id: text(&params["itemId"]), reason });
         }
         match asked {
@@ -358,19 +337,6 @@ impl Dialog for CodexDialog {
 /// Why a call is declined that would leave `sandbox`.
 pub(super) fn outside(sandbox: &str) -> String {
     format!("Codex's sandbox ({sandbox}) does not allow it; set sandbox_mode in its config.toml")
-}
-
-/// The MCP call that an item begins.
-fn mcp_call(line: &CodexMessage<'_>) -> Option<McpCall> {
-    #[derive(Deserialize)]
-    struct Params {
-        item: Value,
-    }
-    let Params { item } = line.params()?;
-    let text = |name: &str| Some(item.get(name)?.as_str()?.to_owned());
-    (item["type"] == "mcpToolCall").then_some(())?;
-    let arguments = item.get("arguments").cloned().unwrap_or_default();
-    Some(McpCall { item: text("id")?, server: text("server")?, tool: text("tool")?, arguments })
 }
 
 /// The answer to a request for approval. `cancel` would end the turn.

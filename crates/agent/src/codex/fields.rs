@@ -1,5 +1,6 @@
-//! The fields that the app-server's lines are known to have, of those that murmur reads: those of the schema that Codex
-//! 0.169.0 generates (`codex app-server generate-json-schema --experimental`), and of recordings. Others are counted.
+//! The fields that the app-server's lines are known to have, of those that murmur reads: those of the schemas that
+//! Codex 0.169.0 and 0.171.0 generate (`codex app-server generate-json-schema --experimental`), and of recordings.
+//! Others are counted.
 
 use super::known::ITEMS;
 use super::line::CodexMessage;
@@ -19,7 +20,7 @@ const fn plain(names: &'static [&'static str]) -> Fields {
 const ITEM: Fields = plain(&[
     "action", "agentPath", "agentThreadId", "agentsStates", "aggregatedOutput", "appContext", "arguments", "changes",
     "clientId", "command", "commandActions", "completedAtMs", "content", "contentItems", "cwd", "delivery",
-    "durationMs", "error", "exitCode", "failure", "fragments", "generationId", "id", "inputImages", "kind",
+    "durationMs", "environmentId", "error", "exitCode", "failure", "fragments", "generationId", "id", "inputImages", "kind",
     "mcpAppResourceUri", "mcpAppUi", "memoryCitation", "model", "moderation", "name", "namespace", "output", "path",
     "phase", "pluginId", "processId", "prompt", "query", "questions", "readOnlyHint", "reasoningEffort",
     "receiverThreadIds", "result", "results", "review", "revisedPrompt", "savedPath", "scriptPath",
@@ -82,7 +83,8 @@ const PARAMS: [(&str, Fields); 11] = [
     ])),
     ("item/started", plain(&["item", "startedAtMs", "threadId", "turnId"])),
     ("mcpServer/elicitation/request", plain(&[
-        "elicitationId", "message", "mode", "requestedSchema", "serverName", "threadId", "turnId", "url",
+        "challenge", "description", "elicitationId", "environmentId", "message", "mode", "requestedSchema",
+        "serverName", "threadId", "title", "turnId", "url",
     ])),
     ("thread/tokenUsage/updated", Fields { names: &["threadId", "turnId"], objects: &[
         ("tokenUsage", Fields { names: &["modelContextWindow"], objects: &[("last", TOKENS), ("total", TOKENS)] }),

@@ -83,6 +83,7 @@ pub(super) fn completed(
     if !known::ITEMS.contains(&&*item.kind) && !unknown.close(&item.id) {
         unknown.add(&[b"item/completed/", item.kind.as_bytes()]);
     }
+    item.count_output(unknown);
     if item.kind == "agentMessage" {
         let text = item.text.unwrap_or_default();
         sink(Event::Text { message: item.id.into(), parent: "".into(), text, is_chunk: false });
@@ -134,12 +135,28 @@ impl Item<'_> {
         self.arguments.map(RawValue::to_owned).or_else(|| to_raw_value(&json!({})).ok()).unwrap_or_default()
     }
 
+    /// Counts the unknown types of content in the result of a call of an MCP tool, and of changes of files.
+    fn count_output(&self, unknown: &mut Unknown) {
+        let result = if self.kind == "mcpToolCall" { read(self.result) } else { None };
+        let blocks = result.as_ref().and_then(|result| result.get("content")?.as_array());
+        for block in blocks.into_iter().flatten() {
+            let kind = block["type"].as_str().unwrap_or_default();
+            if !known::MCP_CONTENT.contains(&kind) {
+                unknown.add(&[b"item/completed/mcpToolCall.result.content/", kind.as_bytes()]);
+            }
+        }
+        for kind in self.changes.iter().flatten().map(Change::kind) {
+            if !known::CHANGES.contains(&kind) {
+                unknown.add(&[b"item/completed/fileChange.changes/", kind.as_bytes()]);
+            }
+        }
+    }
+
     /// The output's text.
     fn output(&self) -> String {
         if let Some(output) = &self.aggregated_output {
             return output.clone();
         }
-        let read = |raw: Option<&RawValue>| raw.and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
         if let Some(message) = read(self.error).as_ref().and_then(|error| error.get("message")?.as_str()) {
             return message.to_owned();
         }
@@ -151,4 +168,8 @@ impl Item<'_> {
             _ => texts.join("\n"),
         }
     }
+}
+
+fn read(raw: Option<&RawValue>) -> Option<Value> {
+    serde_json::from_str(raw?.get()).ok()
 }

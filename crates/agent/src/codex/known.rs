@@ -1,9 +1,9 @@
-//! The names that the app-server's output is known to have, whether murmur reads them or not: those of the schema that
-//! Codex 0.169.0 generates. Anything else is counted (`crate::unknown`).
+//! The names that the app-server's output is known to have, whether murmur reads them or not: those of the schemas that
+//! Codex 0.169.0 and 0.171.0 generate. Anything else is counted (`crate::unknown`).
 
 /// Notifications that murmur doesn't read.
 #[rustfmt::skip]
-pub(super) const NOTIFICATIONS: [&str; 78] = [
+pub(super) const NOTIFICATIONS: [&str; 79] = [
     "account/gatewayOAuth/changed", "account/login/completed", "account/updated", "app/list/updated",
     "autoApprovalReview/strictReviewRequired", "command/exec/outputDelta", "configWarning", "deprecationNotice",
     "externalAgentConfig/import/completed", "externalAgentConfig/import/progress", "fs/changed",
@@ -23,8 +23,8 @@ pub(super) const NOTIFICATIONS: [&str; 78] = [
     "thread/realtime/item/completed", "thread/realtime/item/started", "thread/realtime/item/transcript/delta",
     "thread/realtime/itemAdded", "thread/realtime/outputAudio/delta", "thread/realtime/sdp",
     "thread/realtime/started", "thread/realtime/transcript/delta", "thread/realtime/transcript/done",
-    "thread/reverted", "thread/section/changed", "thread/settings/updated", "thread/started",
-    "thread/status/changed", "thread/unarchived", "turn/diff/updated", "turn/moderationMetadata",
+    "thread/reverted", "thread/search/partial", "thread/section/changed", "thread/settings/updated",
+    "thread/started", "thread/status/changed", "thread/unarchived", "turn/diff/updated", "turn/moderationMetadata",
     "turn/plan/updated", "turn/started", "windows/worldWritableWarning", "windowsSandbox/setupCompleted",
 ];
 
@@ -45,3 +45,9 @@ pub(super) const ITEMS: [&str; 19] = [
     "imageGeneration", "imageView", "mcpToolCall", "plan", "reasoning", "sleep", "subAgentActivity",
     "userMessage", "webSearch",
 ];
+
+/// Content of the result of a call of an MCP tool, as the Model Context Protocol defines it.
+pub(super) const MCP_CONTENT: [&str; 5] = ["audio", "image", "resource", "resource_link", "text"];
+
+/// Changes of files.
+pub(super) const CHANGES: [&str; 3] = ["add", "delete", "update"];

@@ -91,6 +91,11 @@ pub(super) fn shown(changes: &[Change]) -> (String, Value) {
 }
 
 impl Change {
+    /// What is done to the file, in Codex's words.
+    pub(super) fn kind(&self) -> &str {
+        &self.kind.name
+    }
+
     /// Its calls: one for each file that it writes.
     fn calls(&self) -> Vec<(String, Value)> {
         let Self { path, diff, kind } = self;

@@ -1,6 +1,7 @@
 //! Tests on excerpts of recorded runs of Codex 0.169.0, with shortened ids and paths.
 
 mod dialog;
+mod environment;
 mod parser;
 
 /// The response to `thread/start`, with this approval policy and sandbox.

@@ -1,5 +1,6 @@
 //! The response to `thread/start` and `thread/resume`: the conversation, and how Codex will ask about its calls.
 
+use super::environment::elsewhere;
 use super::line::CodexMessage;
 use super::report;
 use crate::event::Event;
@@ -39,6 +40,9 @@ struct Identity {
     id: String,
     #[serde(default)]
     cli_version: String,
+    /// Where its calls may run; unset in versions before environments.
+    #[serde(default)]
+    environments: Option<Vec<serde_json::Value>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -58,9 +62,19 @@ impl Thread {
         &self.thread.id
     }
 
-    /// Whether Codex agreed to ask about every call.
-    pub(super) fn asks(&self) -> bool {
-        self.approval_policy == ASK_ALWAYS
+    /// Why no turn may run in it; `None` if Codex agreed to ask about every call, and to run each on this machine.
+    pub(super) fn refusal(&self) -> Option<String> {
+        let policy = &self.approval_policy;
+        if policy != ASK_ALWAYS {
+            return Some(format!(
+                "Codex would not ask before it runs calls: its approval policy is {policy}, not {ASK_ALWAYS:?}; use a \
+                 version that murmur was tested with"
+            ));
+        }
+        let environments = self.thread.environments.iter().flatten();
+        environments.map(|one| elsewhere(&one["environmentId"])).find_map(|why| why).map(|why| {
+            format!("{why}; unset CODEX_EXEC_SERVER_URL and remove environments.toml from Codex's folder")
+        })
     }
 
     /// The sandbox that calls run in, and that an approved call would leave, as `sandbox_mode` calls it; `None` without
@@ -82,13 +96,8 @@ impl Thread {
             permission_mode: "".into(),
             mcp_servers: Vec::new(),
         });
-        if !self.asks() {
-            let text = format!(
-                "Codex would not ask before it runs calls: its approval policy is {}, not {ASK_ALWAYS:?}; use a version \
-                 that murmur was tested with",
-                self.approval_policy
-            );
-            sink(report::failed(text, None));
+        if let Some(why) = self.refusal() {
+            sink(report::failed(why, None));
         }
     }
 }

@@ -5,6 +5,7 @@ use murmur_core::id::AgentId;
 use murmur_core::permit::decision::{DecidedBy, DecisionKind};
 use murmur_store::journal::decisions::DecisionLine;
 use murmur_store::journal::decisions::read::Decided;
+use secrets::mask;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -32,6 +33,8 @@ pub(super) struct Decisions {
     pub(super) by_guard: Option<RefusedCalls>,
     pub(super) unanswered: Option<RefusedCalls>,
     pub(super) by_backend: Option<RefusedCalls>,
+    /// The last call that was denied, and why.
+    pub(super) last_denied: Option<String>,
     pub(super) breach: Option<String>,
     pub(super) failure: Option<String>,
 }
@@ -63,6 +66,7 @@ impl Decisions {
             by_guard: None,
             unanswered: None,
             by_backend: None,
+            last_denied: None,
             breach: None,
             failure: None,
         };
@@ -202,6 +206,9 @@ impl Decisions {
             let said = format!("{}: {}", describe(&line.tool, &line.input), line.reason);
             self.breach.get_or_insert(said);
             return;
+        }
+        if line.decision == DecisionKind::Deny {
+            self.last_denied = Some(mask(&format!("{}: {}", describe(&line.tool, &line.input), line.reason)));
         }
         match (line.decision, &line.by) {
             (DecisionKind::Deny, DecidedBy::Guard(_)) => count(&mut self.by_guard, &line),

@@ -19,6 +19,13 @@ pub enum Progress<'a> {
     Agent(&'a Agent<'a>),
     /// One of its calls waits for a person.
     Waiting(&'a Wait),
+    /// One of its calls is denied, of which it is not told the reason.
+    Denied {
+        /// The call's id.
+        tool_use_id: &'a str,
+        /// The call and the reason, such as `Bash(sudo ls): it raises privileges`.
+        what: &'a str,
+    },
     /// The call with this request id no longer waits.
     Waited(&'a RequestId),
     /// What its host has to record once it has ended, so far.

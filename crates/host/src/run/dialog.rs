@@ -5,7 +5,8 @@ use crate::audit::describe;
 use crate::control_requests::HookAnswer;
 use crate::event::{MurmurEvent, Progress, Role};
 use crate::state::{AgentKind, State};
-use murmur_agent::dialog::CallDecision;
+use murmur_agent::dialog::{CallDecision, Overruled};
+use murmur_agent::event::PermissionRequest;
 use secrets::mask;
 use std::time::Duration;
 use sys::error::{Failure, Hinted};
@@ -53,21 +54,35 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             }
             CallDecision::Deny { reason: "murmur could not decide on the call".to_owned() }
         });
-        if let (CallDecision::Deny { reason }, false) = (&decision, self.dialog.tells_reasons()) {
-            let call = describe(&request.tool, &request.input.to_string());
-            self.capture.own(MurmurEvent::Problem { text: format!("denied {call}: {}", mask(reason)) });
+        if let CallDecision::Deny { reason } = &decision {
+            self.tell_denied(&request, reason);
         }
         let bytes = self.dialog.answer(&request, &decision);
-        self.note_overruled();
+        for overruled in self.note_overruled() {
+            if overruled.tool_use_id == request.tool_use_id {
+                self.tell_denied(&request, &overruled.reason);
+            }
+        }
         self.send_bytes(bytes);
         self.decided_for_client(&request.request_id, &decision);
     }
 
-    /// Records the calls that will not run although they were allowed, before the agent is told.
-    pub(super) fn note_overruled(&mut self) {
-        for call in self.dialog.overruled() {
-            self.audit.overrule(&call);
+    /// Tells people why a call is denied, unless the agent is told.
+    fn tell_denied(&mut self, request: &PermissionRequest, reason: &str) {
+        if self.dialog.tells_reasons() {
+            return;
         }
+        let what = format!("{}: {}", describe(&request.tool, &request.input.to_string()), mask(reason));
+        let denied = Progress::Denied { tool_use_id: &request.tool_use_id, what: &what };
+        (self.sink)(denied, self.begun.elapsed());
+        self.capture.own(MurmurEvent::Problem { text: format!("denied {what}") });
+    }
+
+    /// Records the calls that will not run although they were allowed, before the agent is told, and returns them.
+    pub(super) fn note_overruled(&mut self) -> Vec<Overruled> {
+        let overruled = self.dialog.overruled();
+        overruled.iter().for_each(|call| self.audit.overrule(call));
+        overruled
     }
 
     /// Interrupts the current turn. Returns the state, which the agent's next result changes. A message that was not

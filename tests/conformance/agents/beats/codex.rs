@@ -5,9 +5,9 @@ use std::process::Stdio;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::opencode::SERVER;
 use super::{Agent, text};
 use crate::permits::{Watch, call};
+use crate::place::MCP_SERVER;
 
 /// Sets the user's sandbox to `workspace-write`, without the temporary folders that these checks run in.
 fn set_sandbox(agent: &Agent) -> Result<()> {
@@ -63,20 +63,55 @@ pub(super) fn shell_killed(agent: &mut Agent) -> Result<()> {
     Ok(())
 }
 
+/// The same for a tool of an MCP server that says it only reads, about which Codex doesn't ask.
+pub(super) fn shell_killed_for_a_reader(agent: &mut Agent) -> Result<()> {
+    agent.place.replace_hook("kill -9 $PPID")?;
+    serve(agent, "reads")?;
+    agent.prepare(&json!([mark(), text("HEARTBEAT_OK")]), "deny")?;
+    agent.place.murmur(&["beat"]).output()?;
+    let line = agent.line()?;
+    let error = line["error"].as_str().unwrap_or_default();
+    // Whether the server still gets the call is a race.
+    ensure!(error.starts_with("a call ran without a decision: mcp__own__mark"), "{line}");
+    Ok(())
+}
+
+/// Nothing runs if the environment has Codex run its calls elsewhere.
+pub(super) fn elsewhere(agent: &mut Agent) -> Result<()> {
+    agent.prepare(&json!([call("call_1", "touch ran"), text("HEARTBEAT_OK")]), "deny")?;
+    agent.place.murmur(&["beat"]).env("CODEX_EXEC_SERVER_URL", "ws://127.0.0.1:9").output()?;
+    let line = agent.line()?;
+    let error = line["error"].as_str().unwrap_or_default();
+    ensure!(error.contains("cannot judge calls in the environment \"remote\" of Codex"), "{line}");
+    Ok(())
+}
+
+/// A call of the tool of an MCP server in the user's settings.
+fn mark() -> Value {
+    json!([{ "type": "tool_use", "id": "call_1", "name": "mcp__own__mark", "input": {} }])
+}
+
+/// Adds the MCP server to the user's settings, instead of an earlier one. Its tool writes `site/ran`.
+fn serve(agent: &Agent, hint: &str) -> Result<()> {
+    let root = agent.place.folder.path();
+    let (settings, server) = (root.join("home/.codex/config.toml"), root.join("server.js"));
+    std::fs::write(&server, MCP_SERVER)?;
+    let text = std::fs::read_to_string(&settings)?;
+    let before = text.split("[mcp_servers").next().unwrap_or_default();
+    let ran = root.join("site/ran");
+    let own = format!("[mcp_servers.own]\ncommand = \"node\"\nargs = [{server:?}, {ran:?}, {hint:?}]\n");
+    Ok(std::fs::write(&settings, format!("{before}{own}"))?)
+}
+
 /// Calls of an MCP server's tool, whether it says that it only reads or not: a rule denies one, and a person allows
 /// one.
 pub(super) fn mcp(agent: &mut Agent) -> Result<()> {
     let root = agent.place.folder.path().to_path_buf();
-    let (settings, ran, server) =
-        (root.join("home/.codex/config.toml"), root.join("site/ran"), root.join("server.js"));
-    std::fs::write(&server, SERVER)?;
-    let before = std::fs::read_to_string(&settings)?;
+    let ran = root.join("site/ran");
     let rules = root.join("data/config/permissions.toml");
-    let mark = json!([{ "type": "tool_use", "id": "call_1", "name": "mcp__own__mark", "input": {} }]);
-    let script = json!([mark, text("HEARTBEAT_OK")]);
+    let script = json!([mark(), text("HEARTBEAT_OK")]);
     for hint in ["", "reads"] {
-        let own = format!("[mcp_servers.own]\ncommand = \"node\"\nargs = [{server:?}, {ran:?}, {hint:?}]\n");
-        std::fs::write(&settings, format!("{before}{own}"))?;
+        serve(agent, hint)?;
         std::fs::write(&rules, "[[rules]]\ntool = \"mcp__own__*\"\naction = \"deny\"\n")?;
         agent.prepare(&script, "off")?;
         agent.place.run(&["beat"])?;

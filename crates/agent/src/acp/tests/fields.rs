@@ -34,12 +34,22 @@ fn unknown_fields_of_what_is_read_are_counted() {
     let chunk = json!({ "type": "text", "text": "hi", "tune": 1, "_meta": { "own": 1 } });
     let cost = json!({ "amount": 1, "currency": "USD", "tax": 1 });
     let info = json!({ "name": "x", "version": "1", "birthday": 1 });
-    let call = json!({ "toolCallId": "c", "title": "bash", "rawInput": { "command": "ls" }, "aim": 1 });
-    let asks = json!({ "toolCall": call, "options": [], "_own": 1, "until": 1 });
+    let call = json!({ "toolCallId": "c", "title": "bash", "rawInput": { "command": "ls" }, "aim": 1,
+        "content": [{ "type": "content", "content": { "type": "smell" } }], "locations": [{ "path": "/w", "town": 1 }] });
+    let option = json!({ "optionId": "a", "name": "Allow", "kind": "allow_once", "price": 1 });
+    let asks = json!({ "toolCall": call, "options": [option], "_own": 1, "until": 1 });
+    let known = json!([{ "type": "diff", "path": "/w/a", "oldText": null, "newText": "" }, { "type": "terminal",
+        "terminalId": "t" }, { "type": "content", "content": { "type": "text", "text": "x" } }]);
     let lines = [
         update(&json!({ "sessionUpdate": "agent_message_chunk", "content": chunk, "_meta": {}, "voice": 1 })),
         update(
             &json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c", "rawInput": { "any": 1 }, "aim": 1 }),
+        ),
+        update(&json!({ "sessionUpdate": "tool_call", "toolCallId": "c", "content": known })),
+        update(
+            &json!({ "sessionUpdate": "tool_call", "toolCallId": "c", "content": [{ "type": "dance", "steps": 1 },
+            { "type": "diff", "path": "/w/a", "newText": "", "mood": 1 }, { "type": "content", "content": {
+            "type": "text", "text": "x", "tune": 1 } }] }),
         ),
         update(&json!({ "sessionUpdate": "usage_update", "used": 1, "size": 1, "cost": cost })),
         update(&json!({ "sessionUpdate": "plan", "entries": [], "not": "read" })),
@@ -62,10 +72,16 @@ fn unknown_fields_of_what_is_read_are_counted() {
     initialize.agentInfo.birthday
     session/new.mood
     session/prompt.usage.dreamTokens
+    session/request_permission.options.price
     session/request_permission.toolCall.aim
+    session/request_permission.toolCall.content/content.content/smell
+    session/request_permission.toolCall.locations.town
     session/request_permission.until
     session/update/agent_message_chunk.content.tune
     session/update/agent_message_chunk.voice
+    session/update/tool_call.content/content.content.tune
+    session/update/tool_call.content/dance
+    session/update/tool_call.content/diff.mood
     session/update/tool_call_update.aim
     session/update/usage_update.cost.tax
     ");

@@ -7,22 +7,22 @@ use crate::dialog::{CallDecision, Conversation, Dialog, Overruled};
 use crate::event::PermissionRequest;
 use serde_json::{Value, json};
 
-fn dialog(resume: Option<&str>) -> CodexDialog {
+pub(super) fn dialog(resume: Option<&str>) -> CodexDialog {
     let resume = resume.map(str::to_owned);
     let model = Some("gpt-5.5".to_owned());
     CodexDialog::new(Conversation { cwd: "/w".into(), model, resume, ..Conversation::default() })
 }
 
-fn messages(bytes: &[u8]) -> Vec<Value> {
+pub(super) fn messages(bytes: &[u8]) -> Vec<Value> {
     std::str::from_utf8(bytes).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn read(dialog: &mut CodexDialog, line: &str) -> Vec<Value> {
+pub(super) fn read(dialog: &mut CodexDialog, line: &str) -> Vec<Value> {
     messages(&dialog.read(format!("{line}\n").as_bytes()))
 }
 
 /// A dialog with a thread in `sandbox` and a running turn.
-fn at_work(sandbox: &str) -> CodexDialog {
+pub(super) fn at_work(sandbox: &str) -> CodexDialog {
     let mut dialog = dialog(None);
     dialog.open();
     read(&mut dialog, INITIALIZED);
@@ -35,17 +35,17 @@ fn at_work(sandbox: &str) -> CodexDialog {
 }
 
 /// The answer to `request`, if only the call `call` is allowed.
-fn answered(dialog: &mut CodexDialog, request: &str, call: &str) -> Vec<Value> {
+pub(super) fn answered(dialog: &mut CodexDialog, request: &str, call: &str) -> Vec<Value> {
     let mut answers = read(dialog, request);
     answers.extend(messages(&dialog.repeat_decisions(&mut |asked| asked == call)));
     answers
 }
 
-const COMMAND: &str = r#"{"method":"item/commandExecution/requestApproval","id":0,"params":{"kind":"command","threadId":"t1","turnId":"u1","itemId":"call_A","environmentId":"local","command":"/bin/bash -lc 'touch ran.txt'","cwd":"/w","availableDecisions":["accept","cancel"]}}"#;
+pub(super) const COMMAND: &str = r#"{"method":"item/commandExecution/requestApproval","id":0,"params":{"kind":"command","threadId":"t1","turnId":"u1","itemId":"call_A","environmentId":"local","command":"/bin/bash -lc 'touch ran.txt'","cwd":"/w","availableDecisions":["accept","cancel"]}}"#;
 
 const PATCH: &str = r#"{"method":"item/fileChange/requestApproval","id":"q","params":{"threadId":"t1","turnId":"u1","itemId":"call_B","reason":null,"grantRoot":null}}"#;
 
-const MCP: &str = r#"{"method":"mcpServer/elicitation/request","id":21,"params":{"threadId":"t1","turnId":"u1","serverName":"t","mode":"form","_meta":{"codex_approval_kind":"mcp_tool_call","persist":["session","always"],"tool_name":"poke","tool_params":{"x":"1"}},"message":"Allow the t MCP server to run tool \"poke\"?","requestedSchema":{"type":"object","properties":{}}}}"#;
+pub(super) const MCP: &str = r#"{"method":"mcpServer/elicitation/request","id":21,"params":{"threadId":"t1","turnId":"u1","serverName":"t","mode":"form","_meta":{"codex_approval_kind":"mcp_tool_call","persist":["session","always"],"tool_name":"poke","tool_params":{"x":"1"}},"message":"Allow the t MCP server to run tool \"poke\"?","requestedSchema":{"type":"object","properties":{}}}}"#;
 
 #[test]
 fn a_message_waits_for_the_handshake() {

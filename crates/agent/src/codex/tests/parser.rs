@@ -183,6 +183,14 @@ fn a_codex_that_would_not_ask_is_not_used() {
 }
 
 #[test]
+fn a_codex_that_would_run_calls_elsewhere_is_not_used() {
+    let elsewhere = thread("untrusted", "dangerFullAccess")
+        .replace(r#""turns":[]"#, r#""turns":[],"environments":[{"environmentId":"remote"}]"#);
+    let events = events(&[&elsewhere]);
+    assert!(events[1].contains(r#"in the environment \"remote\" of Codex"#), "{events:?}");
+}
+
+#[test]
 fn a_codex_that_would_not_run_the_hooks_is_not_used() {
     assert!(events(&[HOOKS]).is_empty());
     let untrusted = HOOKS.replace(r#""trusted""#, r#""untrusted""#);
@@ -325,6 +333,15 @@ fn unknown_fields_of_lines_that_are_read_are_counted() {
         r#"{"id":"hooks","result":{"x":1}}"#,
         r#"{"method":"item/fileChange/requestApproval","id":4,"params":{"itemId":"x","forEver":true},"via":1}"#,
         r#"{"method":"turn/started","params":{"of":"tomorrow"}}"#,
+        &item(
+            "completed",
+            r#"{"type":"mcpToolCall","id":"m","environmentId":null,"result":{"content":[{"type":"text","text":"x"},{"type":"smell"}]}}"#,
+        ),
+        &item(
+            "completed",
+            r#"{"type":"fileChange","id":"f","changes":[{"path":"/a","kind":{"type":"fold"}},{"path":"/b","kind":{"type":"add"}}]}"#,
+        ),
+        r#"{"method":"mcpServer/elicitation/request","id":5,"params":{"serverName":"t","environmentId":null,"mode":"openai/userVerification","challenge":"x","description":"x","title":"x","_meta":null}}"#,
     ] {
         parse(line.as_bytes(), &mut |_| {}, &mut unknown);
     }
@@ -333,6 +350,8 @@ fn unknown_fields_of_lines_that_are_read_are_counted() {
     account/rateLimits/read.rateLimits.primary.color 1
     item/completed.mood 1
     item/completed/commandExecution.zest 1
+    item/completed/fileChange.changes/fold 1
+    item/completed/mcpToolCall.result.content/smell 1
     item/completed/newCall 1
     item/fileChange/requestApproval.forEver 1
     item/started/commandExecution.zest 1
