@@ -45,7 +45,7 @@ const fn other(name: &'static str, needs: &'static [&'static str], check: fn(&Pa
 /// Checks that are not scenarios: the real CLI as a client of murmur's MCP server, as a hosted agent, under murmur's
 /// hook, with its pulses, against a hostile repository and a hostile agent, and
 /// while nobody watches.
-const OTHERS: [Other; 37] = [
+const OTHERS: [Other; 38] = [
     other("mcp-claude", &[], clients::claude),
     other("host-live", &[], live::across_a_killed_daemon),
     other("permits", &[], permits::a_person_decides),
@@ -61,6 +61,7 @@ const OTHERS: [Other; 37] = [
     other("limit-dropped", &[], limits::a_limited_beat_is_dropped),
     other("reserved", &[], limits::a_reserve),
     other("overloaded", &[], unattended::an_overload_is_retried),
+    other("unreachable", &[], unattended::an_unreachable_api_is_retried),
     other("timed-out-retrying", &[], unattended::a_timeout_during_retries),
     other("gates", &[], unattended::gates),
     other("over-budget", &[], unattended::budget),
