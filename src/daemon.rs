@@ -23,6 +23,7 @@ pub mod hosts;
 pub mod instance;
 pub mod last_runs;
 pub mod launch;
+pub mod log;
 pub mod notifier_process;
 pub mod pauses;
 pub mod pending_runs;

@@ -15,6 +15,7 @@ mod news;
 mod ping;
 
 use crate::daemon::client;
+use crate::daemon::log::Log;
 use crate::daemon::notifier_process::read_up_to;
 use ::notify::changes;
 use ::notify::listen::Report;
@@ -34,7 +35,6 @@ use news::{Known, Names};
 use ping::Pings;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::io::{self, Write};
 use std::path::PathBuf;
 use sys::alarm::Alarm;
 use sys::clock::{self, rfc3339};
@@ -73,6 +73,7 @@ struct Notifier {
     /// What happened while no notifier ran, until all of it is read.
     missed: Option<Missed>,
     threads: mpsc::Sender<Input>,
+    daemon_log: Log,
 }
 
 /// Runs until the daemon ends.
@@ -114,8 +115,9 @@ impl Notifier {
         notify: Notify,
         threads: mpsc::Sender<Input>,
     ) -> anyhow::Result<Self> {
+        let daemon_log = Log::new(dir);
         let state = State::read(&dir.notify()).unwrap_or_else(|failure| {
-            complain(&failure.line());
+            complain(&daemon_log, &failure.line());
             State::default()
         });
         let zone = clock::local_zone();
@@ -138,6 +140,7 @@ impl Notifier {
             pings: Pings::default(),
             missed: Some(Missed::default()),
             threads,
+            daemon_log,
         })
     }
 
@@ -221,8 +224,13 @@ impl Notifier {
     fn save(&mut self) {
         self.state.journal = Some(read_up_to(&self.tail));
         if let Err(error) = self.state.write(&self.dir.notify()) {
-            complain(&format!("cannot write {}: {error}", self.dir.notify().display()));
+            self.complain(&format!("cannot write {}: {error}", self.dir.notify().display()));
         }
+    }
+
+    /// Adds a line to the daemon's log.
+    fn complain(&self, line: &str) {
+        complain(&self.daemon_log, line);
     }
 
     /// Adds a line to notifications.jsonl.
@@ -240,14 +248,13 @@ impl Notifier {
     fn note_line(&self, line: LogEntry) {
         let path = self.dir.notifications();
         if let Err(error) = log::append(&path, &LogEntry { ts: rfc3339(clock::now()), ..line }) {
-            complain(&format!("cannot write {}: {error}", path.display()));
+            self.complain(&format!("cannot write {}: {error}", path.display()));
         }
     }
 }
 
-/// A line in the daemon's log.
-fn complain(line: &str) {
-    let _closed = writeln!(io::stderr(), "{} notify: {line}", rfc3339(clock::now()));
+fn complain(log: &Log, line: &str) {
+    log.line(&format!("notify: {line}"));
 }
 
 /// A connection for commands; the first one only gets events.

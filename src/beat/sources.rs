@@ -190,3 +190,38 @@ impl Rows {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use murmur_core::config::cron::Crons;
+    use murmur_core::config::file::File;
+    use murmur_core::config::heartbeat::resolve_registered;
+    use murmur_core::config::schema::schema;
+    use serde_json::json;
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    #[test]
+    fn every_key_of_a_workspace_has_a_row() {
+        let config = json!({ "workspaces": [{
+            "path": "/a", "interval": "30m", "permissionsChecker": "manual", "approval": "defer",
+            "approvalWait": "2m", "approvalExpiry": "24h", "requires": ["mail"], "mcp": ["mail"], "reserve": "30%",
+            "activeHours": "08:00-20:00", "except": ["12-25"], "jitter": "5m", "startDeadline": "1h",
+            "on": { "path": "src" }, "when": "./changed.sh", "verify": "./check.sh", "retry": { "max": 3 },
+            "maxBudgetUsd": 2.5, "budget": { "day": 5 }, "idleTimeout": "1m", "toolTimeout": "1m",
+        }] });
+        let crons = Crons::new(jiff::tz::TimeZone::UTC);
+        let file = File::parse(config.to_string().as_bytes(), Path::new("/config.json"), &crons).unwrap();
+        let heartbeat = resolve_registered(&file, Path::new("/a"), &crons).unwrap().remove(0);
+        let rows = rows(&heartbeat, &Settings::default());
+        let shown: BTreeSet<&str> = rows.iter().map(|row| row.key).collect();
+        // The row `schedule` has three of them; the others aren't settings of a beat.
+        let others = ["path", "name", "interval", "cron", "tz", "lastRun", "lastRuns"];
+        let schema = schema().to_value();
+        let keys = schema["$defs"]["WorkspaceEntry"]["properties"].as_object().unwrap().keys();
+        let missing: Vec<_> =
+            keys.filter(|key| !others.contains(&key.as_str()) && !shown.contains(key.as_str())).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+}

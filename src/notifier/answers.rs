@@ -1,7 +1,7 @@
 //! Answers from a person's channels: who may answer, with which token, and what the daemon says to it.
 
 use super::news::DaemonError;
-use super::{Input, LONGEST, Notifier, complain, connect};
+use super::{Input, LONGEST, Notifier, connect};
 use crate::daemon::broker::Row;
 use crate::daemon::client;
 use ::notify::channel;
@@ -181,7 +181,7 @@ impl Notifier {
             channel::acknowledge(&channel.destination, &settings, button.as_deref(), &text);
         });
         if let Err(error) = spawned {
-            complain(&format!("cannot start a thread: {error}"));
+            self.complain(&format!("cannot start a thread: {error}"));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Deliveries: a batch of events becomes a message, which a thread sends.
 
-use super::{Input, Notifier, complain};
+use super::{Input, Notifier};
 use ::notify::channel::{self, SendError, Sent};
 use ::notify::event::Request;
 use ::notify::log::LogEntry;
@@ -46,7 +46,7 @@ impl Notifier {
                     self.state.tokens.push(issued);
                     return (message, Some(hash));
                 }
-                Err(error) => complain(&format!("cannot make a token: {error}")),
+                Err(error) => self.complain(&format!("cannot make a token: {error}")),
             }
         }
         (message, None)

@@ -1,6 +1,6 @@
 //! What happened: journal lines and requests, as events.
 
-use super::{Notifier, complain, connect};
+use super::{Notifier, connect};
 use crate::daemon::broker::{Page, RequestKind, Row};
 use crate::daemon::client::{self, Attached};
 use ::notify::changes::{self, Beat};
@@ -97,7 +97,7 @@ impl Notifier {
             // It was rotated or replaced. What happened meanwhile is in `murmur log`.
             match Tail::from_end(self.dir.journal()) {
                 Ok(tail) => self.tail = tail,
-                Err(error) => complain(&format!("cannot read the journal: {error}")),
+                Err(error) => self.complain(&format!("cannot read the journal: {error}")),
             }
             return;
         }
@@ -117,7 +117,7 @@ impl Notifier {
             match more {
                 Ok(true) => {}
                 Ok(false) => return,
-                Err(error) => return complain(&format!("cannot read {}: {error}", dir.display())),
+                Err(error) => return self.complain(&format!("cannot read {}: {error}", dir.display())),
             }
         }
     }
@@ -140,7 +140,7 @@ impl Notifier {
             match more {
                 Ok(true) => {}
                 Ok(false) => return,
-                Err(error) => return complain(&format!("cannot read the journal: {error}")),
+                Err(error) => return self.complain(&format!("cannot read the journal: {error}")),
             }
         }
     }
@@ -198,7 +198,7 @@ impl Notifier {
     pub(super) fn request_opened(&mut self, row: &Value, now: Timestamp) {
         match Row::deserialize(row) {
             Ok(row) => self.on_request(&row, now),
-            Err(error) => complain(&format!("the daemon sent an unreadable request: {error}")),
+            Err(error) => self.complain(&format!("the daemon sent an unreadable request: {error}")),
         }
     }
 

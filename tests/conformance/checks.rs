@@ -62,6 +62,7 @@ const OTHERS: [Other; 38] = [
     other("limit-dropped", &[], limits::a_limited_beat_is_dropped),
     other("reserved", &[], limits::a_reserve),
     other("overloaded", &[], unattended::an_overload_is_retried),
+    other("unreachable", &[], unattended::an_unreachable_api_is_retried),
     other("timed-out-retrying", &[], unattended::a_timeout_during_retries),
     other("gates", &[], unattended::gates),
     other("over-budget", &[], unattended::budget),

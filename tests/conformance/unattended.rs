@@ -58,6 +58,19 @@ pub(crate) fn an_overload_is_retried(claude: &Path) -> Result<()> {
     Ok(())
 }
 
+/// A beat that ends because Claude Code can't reach the API, which leaves no HTTP status, may be retried.
+pub(crate) fn an_unreachable_api_is_retried(claude: &Path) -> Result<()> {
+    let place = Place::new(claude, &json!([]))?;
+    std::fs::create_dir_all(place.folder.path().join("data"))?;
+    configure(&place, &json!({}))?;
+    let mut command = place.murmur(&["beat", "--json"]);
+    let unreachable =
+        ended(command.env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9").env("CLAUDE_CODE_MAX_RETRIES", "1"))?;
+    ensure!(unreachable["outcome"] == "error" && unreachable["retryable"] == true, "{unreachable}");
+    ensure!(unreachable["timedOut"] == Value::Null && unreachable["exit"]["code"] == 1, "{unreachable}");
+    Ok(())
+}
+
 /// A beat whose time is up while Claude Code still tries an overloaded API again, or one that it can't reach, may be
 /// retried.
 pub(crate) fn a_timeout_during_retries(claude: &Path) -> Result<()> {

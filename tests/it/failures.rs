@@ -64,13 +64,51 @@ fn an_overloaded_api_is_tried_again_and_a_refusal_is_not() {
 
 #[test]
 fn which_failures_are_tried_again() {
-    for (name, retryable) in [("api-500", json!(true)), ("api-529", json!(true)), ("api-401", Value::Null)] {
+    for (name, retryable) in [
+        ("api-500", json!(true)),
+        ("api-529", json!(true)),
+        ("api-unreachable", json!(true)),
+        ("api-401", Value::Null),
+    ] {
         let env = Env::new();
         plays(&configured(&env, json!({})), name);
         env.murmur(["beat", "site"]).output();
         let line = env.journal().remove(0);
         assert_eq!((&line["outcome"], &line["retryable"]), (&json!("error"), &retryable), "{name}: {line}");
     }
+}
+
+#[test]
+fn an_api_that_gives_no_answer_is_tried_again() {
+    let env = Env::new();
+    let site = configured(&env, json!({ "interval": "1h", "retry": { "max": 1, "backoff": "1s" } }));
+    plays(&site, "api-unreachable");
+    let daemon = env.daemon();
+    let lines = env.wait_for_journal(2);
+    for line in &lines {
+        let seen = (&line["outcome"], &line["retryable"], &line["timedOut"]);
+        assert_eq!(seen, (&json!("error"), &json!(true), &Value::Null), "{line}");
+    }
+    let between = time(&lines[1]["ts"]).duration_since(time(&lines[0]["ts"]));
+    assert!(between >= SignedDuration::from_secs(1), "{lines:?}");
+    let status = failed(&env, 2);
+    let wait = time(&status["nextRun"]).duration_since(time(&lines[1]["ts"]));
+    assert!(wait > SignedDuration::from_mins(59), "{status}");
+    daemon.stop();
+    assert_snapshot!(env.run(["log"]), @"
+    [WHEN]  error [S]  [ENV]/site  exited with code 1: API Error: Connection refused — a firewall or proxy may be blocking it (ECONNREFUSED)
+    [WHEN]  error [S]  [ENV]/site  exited with code 1: API Error: Connection refused — a firewall or proxy may be blocking it (ECONNREFUSED)
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["beat", "site", "--verbose"]), @"
+      [retry] 1 of 2 in [MS] ms (no answer)
+      [retry] 2 of 2 in [MS] ms (no answer)
+      [refused] server_error
+    API Error: Connection refused — a firewall or proxy may be blocking it (ECONNREFUSED)
+    error [S] exited with code 1
+    $0.0000, 1 turn
+    [exit 1]
+    ");
 }
 
 #[test]

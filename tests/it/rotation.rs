@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::env::Env;
+use crate::env::{Env, result};
 
 /// A line of a beat with a long summary: a megabyte.
 fn line(number: usize) -> String {
@@ -172,4 +172,38 @@ fn a_corrupt_part_of_the_decisions_is_reported_and_the_others_are_shown() {
     let shown = env.run(["rules", "log"]);
     assert!(shown.contains(&format!("{name}: it is damaged")), "{shown}");
     assert!(shown.contains("Bash(ls)") && shown.ends_with("[exit 0]"), "{shown}");
+}
+
+#[test]
+fn processes_of_the_daemon_report_problems_in_the_new_log_after_a_rotation() {
+    let env = Env::new();
+    env.setting("config.toml", "[notify.channels.phone]\ntype = \"command\"\ncommand = [\"true\"]");
+    let (site, other) = (env.workspace("site", "Do it."), env.workspace("other", "Do it."));
+    let (pace, gate) = env.gate("gate");
+    let init =
+        json!({ "type": "system", "subtype": "init", "session_id": "s", "claude_code_version": "3.0.1" });
+    let said = result("ATTENTION: look at this");
+    site.plays(&json!({ "stdout": format!("{init}\n{said}"), "pace": pace }));
+    other.plays(&json!({ "stdout": said }));
+    env.register(&[&site]);
+    env.run(["start"]);
+    env.wait_for_agents(1);
+    // The notifier runs once it has delivered something.
+    env.run(["beat", other.path()]);
+    let deliveries = env.data().join("notifications.jsonl");
+    env.wait(&env.data(), || deliveries.exists().then_some(()));
+    let (log, old) = (env.data().join("murmur.log"), env.data().join("archive.log"));
+    fs::rename(&log, &old).unwrap();
+    // The notifier can't write its record, and the beat's agent has an unknown version.
+    fs::remove_file(&deliveries).unwrap();
+    fs::create_dir(&deliveries).unwrap();
+    drop(gate);
+    let reports = ["notify: cannot write ", "warning: Claude Code 3.0.1 was not tested with murmur"];
+    env.wait(&env.data(), || {
+        let text = fs::read_to_string(&log).unwrap_or_default();
+        reports.iter().all(|report| text.contains(report)).then_some(())
+    });
+    env.run(["stop"]);
+    let before = fs::read_to_string(&old).unwrap();
+    assert!(!reports.iter().any(|report| before.contains(report)), "{before}");
 }

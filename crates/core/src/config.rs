@@ -45,6 +45,7 @@ pub mod interval;
 pub mod json;
 pub mod limit;
 pub mod mcp;
+pub(crate) mod members;
 pub mod notify;
 pub mod on_failure;
 pub mod permissions;
@@ -64,3 +65,5 @@ pub mod timing;
 pub mod toml_text;
 pub mod trigger;
 pub mod watchdogs;
+#[cfg(test)]
+mod wrong_shapes;

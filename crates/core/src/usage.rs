@@ -11,6 +11,7 @@ use jiff::tz::TimeZone;
 use line::BeatUsage;
 use serde::Serialize;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// What to group beats by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,10 +148,30 @@ pub struct Counter<'a> {
     /// The beats without a model.
     without: Sums,
     days: HashMap<Option<Date>, Sums>,
-    /// The day of the last beat, and its first and last millisecond.
-    day: Option<(Date, i64, i64)>,
+    /// The day of the last beat, which is not in `days` yet.
+    day: Option<Day>,
     /// The text being looked up.
     key: String,
+}
+
+/// The sums of a day, so that the next beat of the same day needs no lookup.
+#[derive(Debug)]
+struct Day {
+    date: Date,
+    /// Its milliseconds.
+    range: Range<i64>,
+    sums: Sums,
+}
+
+impl Day {
+    /// The day of a time in milliseconds.
+    fn of(at: i64, zone: &TimeZone) -> Option<Self> {
+        let zoned = Timestamp::from_millisecond(at).ok()?.to_zoned(zone.clone());
+        let date = zoned.date();
+        let first = zoned.start_of_day().ok()?.timestamp().as_millisecond();
+        let next = date.tomorrow().ok()?.to_zoned(zone.clone()).ok()?.timestamp().as_millisecond();
+        Some(Self { date, range: first..next, sums: Sums::default() })
+    }
 }
 
 impl<'a> Counter<'a> {
@@ -186,10 +207,7 @@ impl<'a> Counter<'a> {
                 }
             }
             GroupBy::Workspace => self.key.push_str(&line.workspace),
-            GroupBy::Day => {
-                let day = line.ended().and_then(|at| self.day_of(at));
-                return self.days.entry(day).or_default().add(line);
-            }
+            GroupBy::Day => return self.day_of(line.ended()).add(line),
             GroupBy::Model => match &line.model {
                 Some(model) => self.key.push_str(model),
                 None => return self.without.add(line),
@@ -201,24 +219,29 @@ impl<'a> Counter<'a> {
         self.texts.entry(self.key.as_str().into()).or_default().add(line);
     }
 
-    /// The day of a time in milliseconds. Most beats are on the same day as the one before.
-    fn day_of(&mut self, at: i64) -> Option<Date> {
-        if let Some((day, first, last)) = self.day
-            && (first..=last).contains(&at)
-        {
-            return Some(day);
+    /// The sums of the day of a time in milliseconds. Most beats are on the same day as the one before.
+    fn day_of(&mut self, at: Option<i64>) -> &mut Sums {
+        let is_same = |day: &Day| at.is_some_and(|at| day.range.contains(&at));
+        if !self.day.as_ref().is_some_and(is_same) {
+            self.end_day();
+            self.day = at.and_then(|at| Day::of(at, self.zone));
         }
-        let zoned = Timestamp::from_millisecond(at).ok()?.to_zoned(self.zone.clone());
-        let day = zoned.date();
-        let first = zoned.start_of_day().ok()?.timestamp().as_millisecond();
-        let next = day.tomorrow().ok()?.to_zoned(self.zone.clone()).ok()?.timestamp().as_millisecond();
-        self.day = Some((day, first, next - 1));
-        Some(day)
+        match &mut self.day {
+            Some(day) => &mut day.sums,
+            None => self.days.entry(None).or_default(),
+        }
+    }
+
+    fn end_day(&mut self) {
+        if let Some(Day { date, sums, .. }) = self.day.take() {
+            self.days.entry(Some(date)).or_default().merge(&sums);
+        }
     }
 
     /// Adds what another counter of the same kind counted.
     #[must_use]
-    pub fn merged(mut self, other: Self) -> Self {
+    pub fn merged(mut self, mut other: Self) -> Self {
+        other.end_day();
         for (key, sums) in other.texts {
             self.texts.entry(key).or_default().merge(&sums);
         }
@@ -231,7 +254,8 @@ impl<'a> Counter<'a> {
 
     /// The groups: days in order, others with the most expensive first.
     #[must_use]
-    pub fn groups(self) -> Vec<(Group, Sums)> {
+    pub fn groups(mut self) -> Vec<(Group, Sums)> {
+        self.end_day();
         let by = self.by;
         let group = |key: Box<str>| match (by, key.split_once('\0')) {
             (GroupBy::Heartbeat, Some((workspace, name))) => {

@@ -6,6 +6,7 @@ use super::super::user_env::UserEnv;
 use super::super::{runtime, verbose};
 use crate::beat::{self, BeatError, Job};
 use crate::daemon::launch::BeatReport;
+use crate::daemon::log::Log;
 use crate::outcome::StopReason;
 use anyhow::{Context, bail};
 use derun::cli::captures;
@@ -86,7 +87,7 @@ impl Signals {
 fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.prepared_data_dir()?;
     dir.require_ours()?;
-    let home = env.user()?.home;
+    let (log, home) = (Log::new(&dir), env.user()?.home);
     let message = if args.announce { io::read_to_string(io::stdin())? } else { String::new() };
     let started = clock::now();
     let (spec, servers, folder) = spec(args, env, &dir, message, clock::rfc3339(started))?;
@@ -108,7 +109,7 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
         let listeners = registration.listeners();
         let announce = |capture: Option<CaptureId>| {
             if let Some(Err(error)) = capture.map(|capture| registration.note_capture(capture)) {
-                log_warning(&format!("its earlier events cannot be found: {error}"));
+                log_warning(&log, &format!("its earlier events cannot be found: {error}"));
             }
             if args.announce {
                 let _gone = say(&StartReport::Ready { pid: std::process::id() });
@@ -119,7 +120,7 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
         let account = backend::account(backend, &home, &own_env);
         let (mut reports, mut pulses) = (Reports::default(), Pulses::of(&dir, &spec.info));
         let observe = |progress: Progress<'_>, _| {
-            note_version(&progress, backend);
+            note_version(&log, &progress, backend);
             pulses.note(&progress);
             if let Progress::Unrecorded(unrecorded) = progress {
                 // Best effort: it is recorded when the agent has ended.
@@ -143,7 +144,7 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
         let ended = clock::now();
         // Log this before closing the record, which removes an empty log.
         if let Ok((run, _)) = &ran {
-            record_run(&dir, &spec.info, run, ended);
+            record_run(&dir, &log, &spec.info, run, ended);
         }
         let closed = registration.close(AgentEnd { ended_at: clock::rfc3339(ended), exit, error });
         let (run, drain) =
@@ -159,12 +160,9 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
 
 /// Records what the agent left: requests without an answer, unknown events, calls that nothing guarded, and lost
 /// output. Logs what can't be recorded.
-fn record_run(dir: &DataDir, info: &AgentInfo, run: &Run, ended: Timestamp) {
-    let log = |problem: &str| {
-        let _full = writeln!(io::stderr(), "{} {problem}", clock::rfc3339(ended));
-    };
+fn record_run(dir: &DataDir, log: &Log, info: &AgentInfo, run: &Run, ended: Timestamp) {
     if let Err(error) = decisions::record_unanswered(dir, &run.unanswered) {
-        log(&Failure::of(&error).line());
+        log.line(&Failure::of(&error).line());
     }
     let mut unrecorded = Unrecorded {
         unguarded: run.refusals.unguarded.clone(),
@@ -172,10 +170,10 @@ fn record_run(dir: &DataDir, info: &AgentInfo, run: &Run, ended: Timestamp) {
         version: run.version.clone(),
     };
     if let Err(failure) = unrecorded.record(dir, info, ended) {
-        log(&failure.line());
+        log.line(&failure.line());
     }
     if let Some(lost) = &run.lost {
-        log(&format!("output is incomplete: {lost}"));
+        log.line(&format!("output is incomplete: {lost}"));
     }
 }
 
@@ -247,7 +245,7 @@ fn spec(
     let mcp = heartbeat.map(|heartbeat| heartbeat.settings.mcp.value.clone()).unwrap_or_default();
     let start = trust::start(dir, &user.home, &agent_id, &worktree, &mcp)?;
     if let Some(untrusted) = start.trust_state.failure(&worktree, &backend) {
-        log_warning(&untrusted.line());
+        log_warning(&Log::new(dir), &untrusted.line());
     }
     let plan = Plan {
         kind: RunKind::Live { extra: &args.args },
@@ -322,21 +320,21 @@ fn captures() -> Option<PathBuf> {
 }
 
 /// Logs a warning if the agent's version was not tested with murmur.
-fn note_version(progress: &Progress<'_>, backend: &Backend) {
+fn note_version(log: &Log, progress: &Progress<'_>, backend: &Backend) {
     let Progress::Agent(event) = progress else { return };
     if let Some(note) = verbose::unknown_version(event, backend) {
-        log_warning(&note);
+        log_warning(log, &note);
     }
 }
 
-fn log_warning(warning: &str) {
-    // The log may be on the same full disk.
-    let _full = writeln!(io::stderr(), "{} warning: {warning}", clock::rfc3339(clock::now()));
+fn log_warning(log: &Log, warning: &str) {
+    log.line(&format!("warning: {warning}"));
 }
 
 /// Runs the beat whose job is on stdin; prints one line to stdout when it is over.
 fn run_beat(env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.data_dir()?;
+    let log = Log::new(&dir);
     let said = runtime()?.block_on(async {
         let mut signals = Signals::take()?;
         let mut replace = signal(SignalKind::from_raw(beat::REPLACE.as_raw()))?;
@@ -349,14 +347,16 @@ fn run_beat(env: &UserEnv) -> anyhow::Result<ExitCode> {
             }
         };
         anyhow::Ok(
-            match beat::run(&job, &dir, captures(), stop, |progress| note_version(progress, &job.backend))
-                .await
+            match beat::run(&job, &dir, captures(), stop, |progress| {
+                note_version(&log, progress, &job.backend)
+            })
+            .await
             {
                 Ok(report) => {
                     let failures = [report.gates_unreadable, report.uncounted].into_iter().flatten();
                     let failures = failures.map(|failure| failure.line());
                     for error in report.unreachable.into_iter().chain(failures) {
-                        log_warning(&error);
+                        log_warning(&log, &error);
                     }
                     match report.unwritten {
                         None => BeatReport::Journaled,

@@ -1,10 +1,8 @@
 //! Rotates murmur.log, and compresses what was rotated.
 
 use crate::daemon::instance;
-use std::fs::File;
+use crate::daemon::log::is_stderr;
 use std::io;
-use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use sys::atomic;
 use sys::paths::DataDir;
@@ -33,12 +31,6 @@ fn rotate_log(dir: &DataDir, path: &Path, limit: u64) -> io::Result<()> {
         rustix::stdio::dup2_stderr(atomic::open_append(path)?)?;
     }
     Ok(())
-}
-
-fn is_stderr(file: &File) -> io::Result<bool> {
-    let stderr = File::from(io::stderr().as_fd().try_clone_to_owned()?);
-    let (one, other) = (file.metadata()?, stderr.metadata()?);
-    Ok((one.dev(), one.ino()) == (other.dev(), other.ino()))
 }
 
 #[cfg(test)]

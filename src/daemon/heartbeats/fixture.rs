@@ -1,12 +1,14 @@
 //! Heartbeats for tests.
 
+use super::DeferredBeat;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::{BeatSettings, Heartbeat, HeartbeatId};
 use murmur_core::config::interval::Interval;
 use murmur_core::config::limit::Source;
 use murmur_core::config::schedule_options::ScheduleOptions;
 use murmur_core::config::timing::Schedule;
-use murmur_core::id::BeatId;
+use murmur_core::id::{AgentId, BeatId};
+use murmur_core::permit::request::RequestId;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,6 +20,19 @@ pub(crate) fn at(text: &str) -> Timestamp {
 /// The id of a beat.
 pub(crate) fn beat(id: &str) -> BeatId {
     BeatId::new(id)
+}
+
+/// A beat of `/a` that waited for an answer, which it got.
+pub(crate) fn answered(by_person: bool) -> DeferredBeat {
+    DeferredBeat {
+        id: RequestId::parse("7ggs733k").unwrap(),
+        agent: AgentId::parse("a-1").unwrap(),
+        session: None,
+        workspace: "/a".into(),
+        name: None,
+        is_answered: true,
+        by_person,
+    }
 }
 
 /// A heartbeat that is due every `minutes`.

@@ -57,15 +57,14 @@ impl ScheduledHeartbeat {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{at, heartbeat, with_options};
-    use super::super::{DeferredBeat, HeartbeatId};
+    use super::super::HeartbeatId;
+    use super::super::fixture::{answered, at, heartbeat, with_options};
     use super::*;
     use crate::daemon::pauses::Pause;
     use murmur_core::config::heartbeat::Heartbeat;
     use murmur_core::config::limit::{Source, Sourced};
     use murmur_core::config::schedule_options::ScheduleOptions;
-    use murmur_core::id::{AgentId, BeatId};
-    use murmur_core::permit::request::RequestId;
+    use murmur_core::id::BeatId;
     use std::num::NonZeroU32;
     use std::path::Path;
 
@@ -132,16 +131,7 @@ mod tests {
     #[test]
     fn no_beat_is_resumed_while_its_heartbeat_is_paused_or_disabled() {
         let mut state = two();
-        let deferred = DeferredBeat {
-            id: RequestId::parse("7ggs733k").unwrap(),
-            agent: AgentId::parse("a-1").unwrap(),
-            session: None,
-            workspace: "/a".into(),
-            name: None,
-            is_answered: true,
-            by_person: false,
-        };
-        state.set_deferred(vec![deferred]);
+        state.set_deferred(vec![answered(false)]);
         state.set_pauses(pauses(Some("/a"), None));
         assert_eq!(starts(&mut state, "10:00:00"), ["/b"]);
         state.set_pauses(pauses(Some("/a"), Some("10:20:00")));

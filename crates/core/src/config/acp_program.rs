@@ -2,6 +2,7 @@
 
 use super::backend::{Backend, Command, built_in_names};
 use super::checked::Check;
+use super::members::Members;
 use super::problem::Problem;
 use super::spelling::nearest;
 use super::toml_text;
@@ -141,13 +142,13 @@ impl AcpProgram {
 
 /// The programs that `tables` of the text `bytes` of `file` describe.
 pub(super) fn checked(
-    tables: BTreeMap<String, Spanned<AcpKeys>>,
+    tables: BTreeMap<String, Spanned<Members<AcpKeys>>>,
     bytes: &[u8],
     file: &Path,
 ) -> Result<BTreeMap<String, AcpProgram>, Problem> {
-    let checked = |(name, table): (String, Spanned<AcpKeys>)| {
+    let checked = |(name, table): (String, Spanned<Members<AcpKeys>>)| {
         let start = table.span().start;
-        let AcpKeys { command, args, env, offer } = table.into_inner();
+        let Members(AcpKeys { command, args, env, offer }) = table.into_inner();
         let wrong = |start, wrong| Err(toml_text::problem_in(bytes, file, start, wrong));
         if format!("acp:{name}").parse::<Backend>().is_err() {
             return wrong(start, failure!("{name:?} cannot name an agent"; "use letters, digits, - and _"));

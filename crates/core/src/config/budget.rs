@@ -1,11 +1,11 @@
 //! `maxBudgetUsd` and `budget`: how much beats may cost.
 
 use super::checked::{Check, short, strictly};
+use super::members::Members;
 use crate::usage::Money;
 use jiff::tz::TimeZone;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -253,36 +253,17 @@ impl<'de> Deserialize<'de> for Budget {
 
 /// A budget as it is written.
 #[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields, remote = "Self")]
+#[serde(deny_unknown_fields)]
 pub(super) struct Keys {
     day: Option<Written>,
     week: Option<Written>,
     month: Option<Written>,
 }
 
-impl<'de> Deserialize<'de> for Keys {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// Only an object: a struct could also be a list of its values.
-        struct Object;
-        impl<'de> Visitor<'de> for Object {
-            type Value = Keys;
-
-            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Keys, A::Error> {
-                Keys::deserialize(MapAccessDeserializer::new(map))
-            }
-        }
-        deserializer.deserialize_map(Object)
-    }
-}
-
 impl Check for Budget {
-    type Raw = Keys;
+    type Raw = Members<Keys>;
 
-    fn check(Keys { day, week, month }: Keys) -> Result<Self, Failure> {
+    fn check(Members(Keys { day, week, month }): Self::Raw) -> Result<Self, Failure> {
         let mut limits = Vec::new();
         for (period, written) in Period::ALL.into_iter().zip([day, week, month]) {
             match written {

@@ -2,6 +2,7 @@
 
 use super::checked::Check;
 use super::interval::Interval;
+use super::members::Members;
 use super::problem::Problem;
 use super::size::Size;
 use super::toml_text;
@@ -54,7 +55,7 @@ impl Captures {
     }
 
     fn parse(text: &[u8], path: &Path) -> Result<Self, Problem> {
-        let Keys { keep, keep_failed, max, max_per_run } =
+        let Members(Keys { keep, keep_failed, max, max_per_run }) =
             toml_text::read::<Table>(text, path)?.captures.unwrap_or_default();
         let default = Self::default();
         let total = toml_text::checked::<AtLeast>(max, text, path)?;
@@ -71,7 +72,7 @@ impl Captures {
 /// config.toml, of which only this table is read.
 #[derive(Deserialize)]
 struct Table {
-    captures: Option<Keys>,
+    captures: Option<Members<Keys>>,
 }
 
 /// The table as written.

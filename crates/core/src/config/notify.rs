@@ -5,6 +5,7 @@ mod channel;
 use super::active_hours::ActiveHours;
 use super::checked::{Check, short};
 use super::interval::Interval;
+use super::members::Members;
 use super::problem::Problem;
 use super::toml_text;
 pub use channel::{Address, Channel, Destination, Format, Token};
@@ -126,10 +127,10 @@ impl Notify {
     pub(super) fn read(text: &[u8], path: &Path) -> Result<Self, Problem> {
         #[derive(Deserialize)]
         struct Table {
-            notify: Option<NotifyKeys>,
+            notify: Option<Members<NotifyKeys>>,
         }
         toml_text::every(text, path, |part, path| {
-            toml_text::read::<Table>(part, path)?.notify.unwrap_or_default().checked(part, path, text)
+            toml_text::read::<Table>(part, path)?.notify.unwrap_or_default().0.checked(part, path, text)
         })
     }
 
@@ -182,10 +183,10 @@ pub(super) struct NotifyKeys {
     ping: Option<Spanned<String>>,
     /// Where messages go, by name.
     #[schemars(with = "BTreeMap<String, ChannelKeys>")]
-    channels: BTreeMap<Spanned<String>, ChannelType>,
+    channels: BTreeMap<Spanned<String>, Members<ChannelType>>,
     /// What differs for some heartbeats, by name.
     #[schemars(with = "BTreeMap<String, HeartbeatKeys>")]
-    heartbeats: BTreeMap<Spanned<String>, HeartbeatKeys>,
+    heartbeats: BTreeMap<Spanned<String>, Members<HeartbeatKeys>>,
 }
 
 /// The table `notify.heartbeats.<name>` as written.
@@ -268,7 +269,7 @@ impl NotifyKeys {
             false => toml_text::names(whole, &["notify", "channels"]),
         };
         let mut channels: BTreeMap<String, Channel> = BTreeMap::new();
-        for (name, kind) in self.channels {
+        for (name, Members(kind)) in self.channels {
             let problem = |wrong| toml_text::problem_in(text, path, name.span().start, wrong);
             let keys = ChannelKeys::read(&kind, name.get_ref(), text, path)?;
             let channel = keys.checked().map_err(problem)?;
@@ -285,7 +286,7 @@ impl NotifyKeys {
             }
             channels.insert(name.into_inner(), channel);
         }
-        let heartbeats = self.heartbeats.into_iter().map(|(name, keys)| {
+        let heartbeats = self.heartbeats.into_iter().map(|(name, Members(keys))| {
             let HeartbeatKeys { when, channels, ping } = keys;
             for channel in channels.iter().flatten() {
                 if !names.contains(channel.get_ref()) {

@@ -2,6 +2,7 @@
 
 use super::checked::Check;
 use super::interval::Interval;
+use super::members::Members;
 use super::problem::Problem;
 use super::toml_text;
 use schemars::JsonSchema;
@@ -32,7 +33,7 @@ impl Default for Quiet {
 /// config.toml, of which only this table is read.
 #[derive(Deserialize)]
 struct Table {
-    quiet: Option<Keys>,
+    quiet: Option<Members<Keys>>,
 }
 
 /// The table as written.
@@ -67,7 +68,8 @@ impl Quiet {
 
     /// The times, and where the last of them is written.
     fn parse(text: &[u8], path: &Path) -> Result<(Self, usize), Problem> {
-        let Keys { stale, warning, stuck } = toml_text::read::<Table>(text, path)?.quiet.unwrap_or_default();
+        let Members(Keys { stale, warning, stuck }) =
+            toml_text::read::<Table>(text, path)?.quiet.unwrap_or_default();
         let last = [&stale, &warning, &stuck].into_iter().flatten().map(|time| time.span().start).max();
         let default = Self::default();
         let quiet = Self {

@@ -21,6 +21,7 @@ use super::backend::{Backend, Command};
 use super::captures::Captures;
 use super::checked::Check;
 use super::interval::Interval;
+use super::members::Members;
 use super::notify::Notify;
 use super::problem::Problem;
 use super::quiet::Quiet;
@@ -97,7 +98,7 @@ impl WrongTables {
 
 /// The table `llm_auth`: the model that decides if the checker is `llm`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table such as [llm_auth]")]
 pub struct LlmAuth {
     /// The provider.
     pub provider: Provider,
@@ -140,7 +141,12 @@ impl Provider {
 
 /// The table `providers.<name>`: how to reach a provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[serde(
+    deny_unknown_fields,
+    rename_all = "kebab-case",
+    default,
+    expecting = "a table such as [providers.openai]"
+)]
 pub struct Access {
     /// The API key.
     pub api_key: Option<Secret>,
@@ -239,11 +245,11 @@ pub(super) struct Keys {
     #[schemars(with = "Option<Word<Questions>>")]
     questions: Given<Word<Questions>>,
     /// The model that decides if `permissions-checker` is "llm".
-    llm_auth: Option<LlmAuth>,
+    llm_auth: Option<Members<LlmAuth>>,
     /// How to reach the providers of models, by name.
     #[serde(default)]
     #[schemars(with = "BTreeMap<Provider, Access>")]
-    providers: BTreeMap<Provider, Spanned<Access>>,
+    providers: BTreeMap<Provider, Spanned<Members<Access>>>,
     /// How long an agent may be quiet before it counts as stale, as worth a look, or as stuck.
     // Read by `Quiet::read`.
     #[serde(default, rename = "quiet")]
@@ -255,7 +261,7 @@ pub(super) struct Keys {
     /// Programs that speak the Agent Client Protocol, by name.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, AcpKeys>")]
-    acp: BTreeMap<String, Spanned<AcpKeys>>,
+    acp: BTreeMap<String, Spanned<Members<AcpKeys>>>,
     /// How long captures of beats are kept, and how large they may become.
     // Read by `Captures::read`.
     #[serde(default, rename = "captures")]
@@ -306,7 +312,7 @@ impl Settings {
         let mut providers = BTreeMap::new();
         for (provider, access) in keys.providers {
             let start = access.span().start;
-            let access = access.into_inner();
+            let Members(access) = access.into_inner();
             if access.api_key.is_some() && access.api_key_file.is_some() {
                 let what = failure!("both \"api-key\" and \"api-key-file\" are given"; "remove one of them");
                 return Err(toml_text::problem_in(bytes, path, start, what));
@@ -324,7 +330,14 @@ impl Settings {
         let agent_start = keys.agent.as_ref().map_or(0, |agent| agent.span().start);
         let agent = toml_text::checked(keys.agent, bytes, path)?;
         let acp = acp_program::checked(keys.acp, bytes, path)?;
-        let settings = Self { asking, llm: keys.llm_auth, providers, agent, acp, ..Self::default() };
+        let settings = Self {
+            asking,
+            llm: keys.llm_auth.map(|Members(auth)| auth),
+            providers,
+            agent,
+            acp,
+            ..Self::default()
+        };
         let unknown = settings.agent.as_ref().and_then(|agent| settings.command(agent).err());
         match unknown.filter(|unknown| !toml_text::names(whole, &["acp"]).contains(unknown.name())) {
             Some(unknown) => Err(toml_text::problem_at(bytes, path, agent_start, unknown.failure())),

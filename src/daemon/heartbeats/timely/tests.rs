@@ -1,12 +1,10 @@
-use super::super::DeferredBeat;
-use super::super::fixture::{at, beat, heartbeat};
+use super::super::fixture::{answered, at, beat, heartbeat};
 use super::*;
 use murmur_core::config::cron::Crons;
 use murmur_core::config::file::File;
 use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId, resolve_registered};
 use murmur_core::failures::Streak;
-use murmur_core::id::{AgentId, SessionId};
-use murmur_core::permit::request::RequestId;
+use murmur_core::id::SessionId;
 use murmur_store::limits::StoppedBeat;
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -87,15 +85,7 @@ fn only_a_persons_answer_resumes_a_beat_outside_its_active_hours() {
         (r#""activeHours":"09:00-13:00""#, false, at("10:00:00")),
     ] {
         let mut state = state(4, &[with(keys, Some("09:45:00"))], "09:45:00");
-        state.set_deferred(vec![DeferredBeat {
-            id: RequestId::parse("7ggs733k").unwrap(),
-            agent: AgentId::parse("a-1").unwrap(),
-            session: None,
-            workspace: "/a".into(),
-            name: None,
-            is_answered: true,
-            by_person,
-        }]);
+        state.set_deferred(vec![answered(by_person)]);
         let started = starts(&mut state, "10:00:00");
         assert_eq!(started.is_empty(), expected > at("10:00:00"), "{keys} {by_person}");
         if started.is_empty() {

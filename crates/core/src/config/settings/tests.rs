@@ -123,6 +123,14 @@ fn anything_unknown_is_an_error_with_its_position() {
         ),
         ("[llm_auth]\nprovider = \"other\"\nmodel = \"x\"", "2:12: \"provider\": \"other\" is not known"),
         ("[llm_auth]\nprovider = \"openai\"", "1:1: \"model\" is missing"),
+        (
+            "llm_auth = [\"openai\", \"small\"]",
+            "1:12: \"llm_auth\" cannot be a list; write a table such as [llm_auth]",
+        ),
+        (
+            "[providers]\nopenai = [\"sk\"]",
+            "2:10: \"openai\" cannot be a list; write a table such as [providers.openai]",
+        ),
         ("[providers.other]\napi-key = \"x\"", "1:12: \"other\" is not known"),
         ("[providers.openai]\napikey = \"x\"", "2:1: unknown key \"apikey\"; did you mean \"api-key\"?"),
     ] {

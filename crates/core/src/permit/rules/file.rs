@@ -11,6 +11,7 @@ use super::call_paths::PATH_TOOLS;
 use super::path::PathPattern;
 use super::web::{self, Host};
 use super::{Action, Pattern, Rule, Rules, Tool, Wildcard};
+use crate::config::members::Members;
 use crate::config::problem::{Position, Problem};
 use crate::config::toml_text;
 
@@ -18,12 +19,12 @@ use crate::config::toml_text;
 #[serde(deny_unknown_fields)]
 struct File {
     #[serde(default)]
-    rules: Vec<Entry>,
-    manager: Option<Manager>,
+    rules: Vec<Members<Entry>>,
+    manager: Option<Members<Manager>>,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table such as [[rules]]")]
 struct Entry {
     tool: Spanned<String>,
     action: Spanned<String>,
@@ -32,7 +33,7 @@ struct Entry {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table such as [manager]")]
 struct Manager {
     allowed_patterns: Spanned<Vec<Spanned<String>>>,
 }
@@ -51,8 +52,9 @@ impl Rules {
         let read: File = toml_text::read(bytes, file)?;
         let text = toml_text::text_of(bytes, file)?;
         let mut wrong = Vec::new();
-        let rules = read.rules.into_iter().filter_map(|entry| entry.rule(text, &mut wrong)).collect();
-        let manager = read.manager.map(|manager| {
+        let rules =
+            read.rules.into_iter().filter_map(|Members(entry)| entry.rule(text, &mut wrong)).collect();
+        let manager = read.manager.map(|Members(manager)| {
             let list = manager.allowed_patterns.into_inner();
             valid(list.into_iter().map(manager_pattern), &mut wrong)
         });

@@ -40,6 +40,14 @@ fn invalid_rules_are_errors_with_position_and_hint() {
             rule("tool = \"bash\"\naction = \"deny\""),
             "2:8: tool \"bash\": no tool is called that; did you mean \"Bash\"?",
         ),
+        (
+            "rules = [[\"Bash\", \"allow\"]]".to_owned(),
+            "1:10: \"rules\" cannot contain a list; write a table such as [[rules]]",
+        ),
+        (
+            "manager = [[\"git *\"]]".to_owned(),
+            "1:11: \"manager\" cannot be a list; write a table such as [manager]",
+        ),
         (rule("action = \"deny\""), "1:1: \"tool\" is missing; add this key, or remove the entry"),
         (
             rule("tool = \"Bash\"\naction = \"ask\""),
