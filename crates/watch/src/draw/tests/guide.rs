@@ -84,8 +84,10 @@ fn the_guide_shows_a_real_transcript() {
         "  beat     019c2552-3f6a-7c31-9e0d-5b90a1c37fe3\n  started  2026-02-03 09:54:48, running for 5m 12s",
     );
     model.on(Update::Transcript(text("site  /home/me/site"), head));
-    let line =
-        TranscriptLine { kind: LineKind::Call, text: text("  Bash(make test)  12 tests passed, 24.1s") };
+    let line = TranscriptLine {
+        kind: LineKind::Call,
+        text: Text::lines("  Bash(make test)  12 tests passed, 24.1s").remove(0),
+    };
     model.on(Update::Lines(vec![line]));
     let screen = screen(&model, 80, 16);
     is_in_guide(screen.split("\n\n\n").next().unwrap().split_once('\n').unwrap().1);
@@ -101,5 +103,6 @@ fn the_guide_shows_a_real_request() {
     }));
     press(&mut model, "3\n");
     let screen = screen(&model, 80, 8);
-    is_in_guide(&screen.replace("\n\n", "\n"));
+    let lines: Vec<&str> = screen.lines().filter(|line| !line.is_empty()).collect();
+    is_in_guide(&lines.join("\n"));
 }
