@@ -110,6 +110,8 @@ pub struct Agent {
     pub session_id: Option<SessionId>,
     /// Why the last call or turn failed.
     pub error: Option<String>,
+    /// When it started; if that isn't known, its last sign of life.
+    pub started_at: Timestamp,
     /// Its last sign of life.
     pub at: Timestamp,
     /// Its health.

@@ -170,6 +170,7 @@ impl Row<'_> {
             pid,
             session_id: ids.into_iter().flatten().next().cloned(),
             error: pulse.and_then(|pulse| pulse.error.clone()),
+            started_at: self.started_at().unwrap_or(at),
             at,
             health: Health::of(doing, alive, age, quiet),
             alive,
@@ -232,6 +233,11 @@ impl Row<'_> {
         let knows_better = said.is_busy.is_some() && said.said_at > heard.at && pulse.state != State::Exited;
         let goes_on = is_another && (pulse.state == State::Exited || pulse.is_alive != Some(true));
         Some(if goes_on || knows_better { session } else { pulse })
+    }
+
+    fn started_at(&self) -> Option<Timestamp> {
+        let host = self.host.and_then(|host| host.started_at);
+        host.or_else(|| self.session.map(|known| known.session.started_at))
     }
 
     /// Its last sign of life, and the source.

@@ -25,6 +25,8 @@ pub struct Session {
     pub cwd: PathBuf,
     /// Whether it is busy; `None` if its version does not say.
     pub is_busy: Option<bool>,
+    /// When it started.
+    pub started_at: Timestamp,
     /// When it said so.
     pub said_at: Timestamp,
     /// Its last sign of life.
@@ -47,16 +49,16 @@ pub fn read(path: &Path, claude: &Path) -> Option<Session> {
     let session_id = found.get("sessionId")?.as_str().filter(|id| !id.is_empty()).map(SessionId::new)?;
     let pid = found.get("pid")?.as_u64().and_then(|pid| u32::try_from(pid).ok())?;
     let time = |key: &str| Timestamp::from_millisecond(found.get(key)?.as_i64()?).ok();
-    let started = time("startedAt").or_else(|| changed(path))?;
+    let started_at = time("startedAt").or_else(|| changed(path))?;
     // A leftover file whose PID was reused is not a session.
-    if !identity::was_alive_at(pid, started) {
+    if !identity::was_alive_at(pid, started_at) {
         return None;
     }
     let cwd = PathBuf::from(found.get("cwd").and_then(Value::as_str).unwrap_or_default());
-    let said_at = time("updatedAt").unwrap_or(started);
+    let said_at = time("updatedAt").unwrap_or(started_at);
     let at = conversation(claude, &cwd, &session_id).unwrap_or(said_at);
     let is_busy = found.get("status").and_then(Value::as_str).map(|status| status == "busy");
-    Some(Session { session_id, pid, cwd, is_busy, said_at, at })
+    Some(Session { session_id, pid, cwd, is_busy, started_at, said_at, at })
 }
 
 /// Returns every session with its file. A missing folder has none.

@@ -110,7 +110,7 @@ fn chosen(typed: &str, agents: &[Agent], env: &UserEnv) -> anyhow::Result<String
     }
 }
 
-/// The agent in `agents` that `typed` stands for; `last` is the one last heard from. Running agents come before
+/// The agent in `agents` that `typed` stands for; `last` is the one that started last. Running agents come before
 /// those that have ended.
 pub(super) fn meant<'a>(
     typed: &str,
@@ -123,7 +123,8 @@ pub(super) fn meant<'a>(
             called.agent(&agent.agent_id, None, &agent.workspace, agent.heartbeat.as_deref())
         };
         let candidates: Vec<Candidate> = agents.iter().map(candidate).collect();
-        let last = agents.iter().enumerate().max_by_key(|(_, agent)| agent.at).map(|(index, _)| index);
+        let last =
+            agents.iter().enumerate().max_by_key(|(_, agent)| agent.started_at).map(|(index, _)| index);
         let found = naming::find(naming::Noun::Agent, typed, &candidates, last)?;
         anyhow::Ok(found.and_then(|index| agents.get(index).copied()))
     };

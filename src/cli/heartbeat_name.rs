@@ -1,11 +1,11 @@
 //! Finds registered heartbeats by the names that people use for them.
 
+use super::show::latest;
 use super::user_env::UserEnv;
 use murmur_core::config::heartbeat::{Cache, Heartbeat, HeartbeatId};
 pub(super) use murmur_core::config::short_names::{ShortNames, short};
 use murmur_core::naming::{self, Candidate, LAST, Noun};
 use murmur_store::journal::entry::JournalEntry;
-use murmur_store::journal::read::{Backward, Entries};
 use std::path::{Path, PathBuf};
 use sys::clock;
 use sys::error::Failure;
@@ -58,8 +58,8 @@ pub(super) fn registered(what: &Path, dir: &DataDir, env: &UserEnv) -> anyhow::R
     }
 }
 
-/// The heartbeat with this name, title or id, or the one that ran last. A workspace's path, which is the id of its own
-/// heartbeat, stands for all of its heartbeats.
+/// The heartbeat with this name, title or id, or the one that started last. A workspace's path, which is the id of its
+/// own heartbeat, stands for all of its heartbeats.
 pub(super) fn named<'a>(
     name: &str,
     known: &'a [Heartbeat],
@@ -106,18 +106,14 @@ pub(super) fn is_called(entry: &JournalEntry, what: &str) -> bool {
     entry.kind.is_beat() && is_it
 }
 
-/// The heartbeat in `known` with the newest line in the journal.
+/// The heartbeat in `known` whose beat started last.
 fn last(known: &[Heartbeat], dir: &DataDir) -> Option<usize> {
-    let mut entries = Entries::new(Backward::open(&dir.journal()).ok()?, None);
-    while let Ok(Some(found)) = entries.next_entry(|_| true) {
-        let entry = found.entry;
+    let index = |entry: &JournalEntry| {
         let id = HeartbeatId::new(Path::new(&entry.workspace), entry.heartbeat.as_deref());
-        let index = known.iter().position(|heartbeat| heartbeat.id == id);
-        if entry.kind.is_beat() && index.is_some() {
-            return index;
-        }
-    }
-    None
+        known.iter().position(|heartbeat| heartbeat.id == id)
+    };
+    let found = latest(dir, None, |entry| index(entry).is_some()).ok()??;
+    index(&found.entry)
 }
 
 #[cfg(test)]

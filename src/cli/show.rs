@@ -19,7 +19,7 @@ use super::show_args::ShowBeat;
 use super::style::{Style, plain_line};
 use super::user_env::UserEnv;
 use choose::{Chosen, Run};
-pub(super) use choose::{hosted_capture, newest_capture};
+pub(super) use choose::{hosted_capture, latest, newest_capture};
 use denials::Denials;
 use derun::cli::args::Show as CaptureArgs;
 use derun::cli::captures;

@@ -38,6 +38,9 @@ use transcript::Transcript;
 /// The minimum time between two frames, unless a key was pressed.
 const PACE: Duration = Duration::from_millis(40);
 
+/// How long agents' events are gathered before they are drawn: those of many agents often come together.
+const GATHER: Duration = Duration::from_millis(20);
+
 /// How many updates may wait. Beyond that, those who send them wait.
 const WAITING: usize = 256;
 
@@ -173,7 +176,7 @@ impl Watching<'_> {
                     if let Some(update) = heard? {
                         self.model.on(update);
                     }
-                    soon
+                    soon.max(Instant::now() + GATHER)
                 }
                 () = due(change_at), if change_at.is_some() => {
                     change_at = None;

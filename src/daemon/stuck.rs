@@ -88,6 +88,7 @@ mod tests {
             session_id: Some(murmur_core::id::SessionId::new("s")),
             error: None,
             alive: Some(true),
+            started_at: now() - quiet,
             at: now() - quiet,
             health,
         }

@@ -4,8 +4,10 @@ mod edit;
 mod set;
 
 use insta::assert_snapshot;
+use serde_json::json;
 
-use crate::env::Env;
+use crate::env::{Env, Workspace};
+use std::io::{BufRead, BufReader};
 
 #[test]
 fn every_old_name_of_a_command_still_works() {
@@ -38,6 +40,42 @@ fn every_old_name_of_a_command_still_works() {
     unregistered [ENV]/site; its files were not changed
     [exit 0]
     ");
+}
+
+#[test]
+fn last_is_what_started_last_not_what_ended_last() {
+    let env = Env::new();
+    let sites = ["long", "short"].map(|name| env.workspace(name, "Do it."));
+    sites.iter().for_each(|site| site.plays(&json!({ "live": "echo" })));
+    env.register(&[&sites[0], &sites[1]]);
+    let now = sys::clock::now();
+    let line = |site: &Workspace, minutes: i64, beat: &str, took: u64| {
+        let at = sys::clock::rfc3339(now - jiff::SignedDuration::from_mins(minutes));
+        let line = json!({ "ts": at, "workspace": site.0, "outcome": "ok", "durationMs": took * 60_000,
+            "summary": "", "beat": beat, "agent": "w" });
+        format!("{line}\n")
+    };
+    let [long, short] = &sites;
+    let text = [line(short, 90, "a", 1), line(short, 50, "b", 1), line(long, 60, "c", 30)].concat();
+    std::fs::write(env.create_data().join("heartbeats.jsonl"), text).unwrap();
+    for what in [&["show"][..], &["show", "last"], &["show", "short"]] {
+        assert!(env.run(what).starts_with(&format!("short  {}\n  beat     b\n", short.path())), "{what:?}");
+    }
+    assert!(env.run(["pause", "last"]).contains("short"));
+    for name in ["first", "second"] {
+        env.run(["agent", "start", "--agent-id", name, "--worktree", long.path(), "Hi"]);
+    }
+    env.run(["agent", "send", "first", "Hi again"]);
+    let mut follow = env.murmur(["agent", "attach", "first", "--from", "0"]).start();
+    let mut lines = BufReader::new(follow.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line == "[state] idle (2 turns)"));
+    follow.kill().unwrap();
+    follow.wait().unwrap();
+    for command in [&["agent", "show", "last", "--json"][..], &["host", "status", "last", "--json"]] {
+        let shown = env.run(command);
+        assert!(shown.contains(r#""agent_id":"second""#), "{command:?}: {shown}");
+    }
+    env.run(["agent", "stop", "--all"]);
 }
 
 #[test]

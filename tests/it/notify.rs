@@ -69,6 +69,26 @@ fn trouble_is_told_once_and_its_end_too() {
 }
 
 #[test]
+fn the_guides_channel_for_apprise_passes_title_and_body() {
+    let env = Env::new();
+    let guide = include_str!("../../docs/guide/notifications.md");
+    let blocks = guide.split("```toml\n").map(|rest| rest.split("```").next().unwrap());
+    let block = blocks.into_iter().find(|block| block.contains("'apprise")).unwrap();
+    env.setting("config.toml", block);
+    let (apprise, told) = (env.home().join("bin/apprise"), env.root().join("told"));
+    std::fs::write(&apprise, format!("#!/bin/sh\nprintf '%s\\n' \"$@\" >'{}'\n", told.display())).unwrap();
+    std::fs::set_permissions(&apprise, Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(env.run(["notify", "test"]), "matrix: sent\n[exit 0]");
+    assert_snapshot!(std::fs::read_to_string(told).unwrap(), @"
+    -t
+    murmur: test
+    -b
+    Notifications from murmur arrive here.
+    matrixs://you:secret@host/#room
+    ");
+}
+
+#[test]
 fn what_happens_before_the_first_notifier_is_ready_is_news() {
     let (env, server) = (Env::new(), Ntfy::start());
     env.setting("config.toml", &ntfy(&server, ""));

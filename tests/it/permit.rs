@@ -35,11 +35,11 @@ use crate::env::{Env, Run, Socket, Workspace};
 const HOOK: &str = env!("CARGO_BIN_EXE_murmur-hook");
 
 /// A call of the tool.
-fn call(id: &str, tool: &str, input: &Value) -> Value {
+pub(crate) fn call(id: &str, tool: &str, input: &Value) -> Value {
     json!({ "type": "tool_use", "id": id, "name": tool, "input": input })
 }
 
-fn bash(id: &str, command: &str) -> Value {
+pub(crate) fn bash(id: &str, command: &str) -> Value {
     call(id, "Bash", &json!({ "command": command }))
 }
 
@@ -52,22 +52,22 @@ fn acts(calls: &[Value]) -> Value {
 
 /// What the model was told about a call.
 #[derive(Debug, PartialEq, Eq)]
-struct ToolResult {
+pub(crate) struct ToolResult {
     call: String,
     is_error: bool,
-    text: String,
+    pub(crate) text: String,
 }
 
 impl ToolResult {
     /// Checks that the call ran, according to fake-claude.
-    fn ran(&self) -> bool {
+    pub(crate) fn ran(&self) -> bool {
         !self.is_error
     }
 }
 
 impl Env {
     /// A workspace with this frontmatter, whose agent makes these calls.
-    fn workspace_calling(&self, frontmatter: &str, calls: &[Value]) -> Workspace {
+    pub(crate) fn workspace_calling(&self, frontmatter: &str, calls: &[Value]) -> Workspace {
         let site = self.workspace("site", &format!("---\n{frontmatter}\n---\nDo it."));
         site.plays(&acts(calls));
         site
@@ -114,7 +114,7 @@ impl Env {
     }
 
     /// What the model was told about its only call.
-    fn only_tool_result(&self) -> ToolResult {
+    pub(crate) fn only_tool_result(&self) -> ToolResult {
         let mut told = self.tool_results();
         assert_eq!(told.len(), 1, "{told:#?}");
         told.remove(0)

@@ -1,5 +1,6 @@
 //! `murmur watch` on a terminal: it starts, shows what happens, and gives the terminal back.
 
+mod keys;
 mod tmux;
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};

@@ -15,6 +15,8 @@ pub enum Depth {
     None,
     /// The terminal's own 16, which fit its background.
     Sixteen,
+    /// Also the nearest of 256 colors, where 16 are not enough.
+    Indexed,
     /// Also RGB colors, where 16 are not enough.
     True,
 }
@@ -80,6 +82,10 @@ impl Ansi {
             Color::Rgb(red, green, blue) if self.depth == Depth::True => {
                 return self.write(format_args!(";{};2;{red};{green};{blue}", base + 8));
             }
+            Color::Rgb(red, green, blue) if self.depth == Depth::Indexed => {
+                let index = 16 + 36 * level(red) + 6 * level(green) + level(blue);
+                return self.write(format_args!(";{};5;{index}", base + 8));
+            }
             // Only heat is RGB: green, yellow, red.
             Color::Rgb(red, green, _) if red < green => 2,
             Color::Rgb(red, green, _) if red - green < 90 => 3,
@@ -89,6 +95,15 @@ impl Ansi {
         if self.depth != Depth::None {
             self.write(format_args!(";{}", base + code));
         }
+    }
+}
+
+/// The level nearest to `part` in the 6×6×6 colors among 256: 0, 95, 135, 175, 215 or 255.
+fn level(part: u8) -> u8 {
+    match part {
+        0..48 => 0,
+        48..115 => 1,
+        _ => (part - 35) / 40,
     }
 }
 
@@ -180,13 +195,23 @@ mod tests {
 
     #[test]
     fn a_frame_has_only_what_changed_in_the_colors_that_are_wanted() {
-        for depth in [Depth::None, Depth::Sixteen, Depth::True] {
+        for depth in [Depth::None, Depth::Sixteen, Depth::Indexed, Depth::True] {
             let (first, again) = frames(depth);
             assert!(first.starts_with("\x1b[?2026h") && first.ends_with("\x1b[0m\x1b[?2026l"));
             assert!(first.contains(Health::Waiting.word()));
             assert_eq!(again, "");
             assert_eq!(first.contains(";35m"), depth != Depth::None, "magenta");
             assert_eq!(first.contains(";38;2;"), depth == Depth::True, "RGB");
+            assert_eq!(first.contains(";38;5;"), depth == Depth::Indexed, "256");
+        }
+    }
+
+    #[test]
+    fn a_level_is_the_nearest() {
+        let levels = [0_u8, 95, 135, 175, 215, 255];
+        for part in 0..=255 {
+            let distance = |index: u8| levels[usize::from(index)].abs_diff(part);
+            assert!((0..6).all(|other| distance(level(part)) <= distance(other)), "{part}");
         }
     }
 

@@ -99,12 +99,29 @@ fn take_last(area: &mut Rect) -> Rect {
     Rect { y: area.y + area.height, height: 1, ..*area }
 }
 
+/// Draws `text` on at most `room` columns; returns the column after it.
+fn put(buffer: &mut Buffer, (x, y): (u16, u16), text: &str, room: usize, style: Style) -> u16 {
+    if !text.bytes().all(|byte| matches!(byte, b' '..=b'~')) || y >= buffer.area.bottom() {
+        return buffer.set_stringn(x, y, text, room, style).0;
+    }
+    // Most text: each byte is a cell, so that there is nothing to measure, which takes most of the time of a frame.
+    let mut at = x;
+    for place in 0..text.len().min(room) {
+        if at >= buffer.area.right() {
+            break;
+        }
+        buffer[(at, y)].set_symbol(&text[place..=place]).set_style(style);
+        at += 1;
+    }
+    at
+}
+
 /// Draws pieces one after another, as far as there is room.
 fn pieces(buffer: &mut Buffer, area: Rect, pieces: &[(String, Style)]) -> u16 {
     let (mut x, end) = (area.x, area.right());
     for (text, style) in pieces {
         let room = usize::from(end - x);
-        (x, _) = buffer.set_stringn(x, area.y, cut(text, room), room, *style);
+        x = put(buffer, (x, area.y), &cut(text, room), room, *style);
         if x >= end {
             break;
         }
@@ -116,7 +133,9 @@ fn pieces(buffer: &mut Buffer, area: Rect, pieces: &[(String, Style)]) -> u16 {
 fn rule(buffer: &mut Buffer, area: Rect, parts: &[(String, Style)]) {
     let x = pieces(buffer, area, parts);
     let room = usize::from(area.right() - x);
-    buffer.set_stringn(x, area.y, "─".repeat(room), room, DIM);
+    for x in x..x.saturating_add(u16::try_from(room).unwrap_or(u16::MAX)) {
+        buffer[(x, area.y)].set_symbol("─").set_style(DIM);
+    }
 }
 
 fn status(buffer: &mut Buffer, area: Rect, model: &Model, now: Timestamp) {
@@ -212,7 +231,7 @@ fn typing(buffer: &mut Buffer, area: Rect, model: &Model, prompt: &Prompt) {
         Purpose::Filter | Purpose::Search => "/".to_owned(),
         Purpose::Command => ":".to_owned(),
         Purpose::Confirm(_, question) => format!("{question} y, or any other key: "),
-        Purpose::Yes(_) => "the guard cannot tell what this does. Type yes to allow it: ".to_owned(),
+        Purpose::Yes(_) => "the guard cannot tell what it does; type yes to allow it: ".to_owned(),
         Purpose::Reason(_) => "why not? ".to_owned(),
         Purpose::Answers(id, given) => {
             let questions = model.request(id).map_or(0, |request| request.questions.len());

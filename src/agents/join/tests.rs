@@ -68,7 +68,7 @@ impl Case {
 
     fn session(mut self, session: &str, pid: u32, is_busy: Option<bool>, at: i64) -> Self {
         let (session_id, cwd, at) = (SessionId::new(session), "/session".into(), minute(at));
-        let session_file = Session { session_id, pid, cwd, is_busy, said_at: at, at };
+        let session_file = Session { session_id, pid, cwd, is_busy, started_at: at, said_at: at, at };
         self.known.sessions.insert(
             PathBuf::from(format!("{session}-{pid}")),
             KnownSession { session: session_file, task: None },

@@ -219,6 +219,7 @@ mod tests {
             pid: Some(7),
             session_id: None,
             error: None,
+            started_at: Timestamp::UNIX_EPOCH,
             at: Timestamp::UNIX_EPOCH,
             health,
             alive: Some(true),

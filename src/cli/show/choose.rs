@@ -16,7 +16,7 @@ use murmur_core::naming::{self, Candidate, LAST, Noun};
 use murmur_host::discover;
 use murmur_host::record::Record;
 use murmur_store::journal::entry::{JournalEntry, LineKind};
-use murmur_store::journal::read::{Backward, Entries};
+use murmur_store::journal::read::{Backward, Entries, FoundEntry};
 use murmur_store::journal::unfinished;
 use std::io;
 use std::path::Path;
@@ -32,9 +32,9 @@ pub(super) enum Chosen {
 }
 
 /// A beat.
-pub(super) struct Run {
+pub(in crate::cli) struct Run {
     /// Its journal line; while it is running, the one that it would get if its process died now.
-    pub(super) entry: JournalEntry,
+    pub(in crate::cli) entry: JournalEntry,
     pub(super) is_running: bool,
     /// Whether it is a hosted agent instead, which has no journal line.
     pub(super) is_hosted: bool,
@@ -43,9 +43,9 @@ pub(super) struct Run {
 /// Finds the beat, or the capture, that `what` names.
 pub(super) fn choose(what: &str, dir: &DataDir, env: &UserEnv) -> anyhow::Result<Chosen> {
     if what == LAST {
-        let newest = newest(dir, None, |_| true)?;
+        let latest = latest(dir, None, |_| true)?;
         let none = || failure!("there are no beats yet"; "run one: murmur beat");
-        return Ok(newest.ok_or_else(none)?.into());
+        return Ok(latest.ok_or_else(none)?.into());
     }
     // A configuration that can't be read has no names, but the journal has beats.
     let known = Cache::new(env.time_zone()).load(&dir.config(), clock::now()).map(|found| found.heartbeats);
@@ -57,14 +57,14 @@ pub(super) fn choose(what: &str, dir: &DataDir, env: &UserEnv) -> anyhow::Result
     if path.is_dir() {
         let folder = path.canonicalize()?.display().to_string();
         let needle = serde_json::to_string(&folder)?;
-        let found = newest(dir, Some(&needle), |entry| entry.workspace == folder)?;
+        let found = latest(dir, Some(&needle), |entry| entry.workspace == folder)?;
         return Ok(found.ok_or_else(|| failure!("no beat has run in {folder}"; "see: murmur log"))?.into());
     }
     if let Some(run) = by_id(what, dir)? {
         return Ok(run.into());
     }
     // A workspace that isn't registered, or no longer is.
-    if let Some(run) = newest(dir, None, |entry| is_called(entry, what))? {
+    if let Some(run) = latest(dir, None, |entry| is_called(entry, what))? {
         return Ok(run.into());
     }
     if let Some(run) = of_agent(what, dir)? {
@@ -97,6 +97,38 @@ fn of_heartbeat(heartbeat: &Heartbeat, dir: &DataDir) -> anyhow::Result<Chosen> 
     Ok(found.ok_or_else(none)?.into())
 }
 
+/// The beat that started last of those that are `is_it`, among those whose line contains `needle`.
+pub(in crate::cli) fn latest(
+    dir: &DataDir,
+    needle: Option<&str>,
+    is_it: impl Fn(&JournalEntry) -> bool,
+) -> anyhow::Result<Option<Run>> {
+    let run = |entry, is_running| Run { entry, is_running, is_hosted: false };
+    let running = unfinished::survey(&dir.beats())?.running.into_iter().map(|begun| begun.entry);
+    let mut latest = running.filter(&is_it).max_by_key(JournalEntry::started).map(|entry| run(entry, true));
+    let mut entries = Entries::new(lines(dir, needle)?, None);
+    while let Some(FoundEntry { entry, .. }) = entries.next_entry(|_| true)? {
+        let began = latest.as_ref().and_then(|run| run.entry.started());
+        // The journal is in the order in which beats ended: earlier lines are of beats that started earlier still.
+        if began.is_some() && entry.ended() <= began {
+            break;
+        }
+        if entry.kind.is_beat() && is_it(&entry) && (latest.is_none() || entry.started() > began) {
+            latest = Some(run(entry, false));
+        }
+    }
+    Ok(latest)
+}
+
+/// The journal's lines that contain `needle`, newest first.
+fn lines(dir: &DataDir, needle: Option<&str>) -> io::Result<Backward> {
+    let lines = Backward::open(&dir.journal())?;
+    Ok(match needle {
+        Some(needle) => lines.containing(needle),
+        None => lines,
+    })
+}
+
 /// The newest beat that `is_it`, among those whose line contains `needle`. A running one is newer than all others.
 pub(super) fn newest(
     dir: &DataDir,
@@ -108,11 +140,7 @@ pub(super) fn newest(
     if let Some(entry) = running {
         return Ok(Some(Run { entry, is_running: true, is_hosted: false }));
     }
-    let mut lines = Backward::open(&dir.journal())?;
-    if let Some(needle) = needle {
-        lines = lines.containing(needle);
-    }
-    let mut entries = Entries::new(lines, None);
+    let mut entries = Entries::new(lines(dir, needle)?, None);
     while let Some(found) = entries.next_entry(|_| true)? {
         if found.entry.kind.is_beat() && is_it(&found.entry) {
             return Ok(Some(Run { entry: found.entry, is_running: false, is_hosted: false }));
@@ -121,7 +149,7 @@ pub(super) fn newest(
     Ok(None)
 }
 
-/// The capture of the newest beat that has one, in `workspace`, of `heartbeat` if only that one is meant.
+/// The capture of the latest beat that has one, in `workspace`, of `heartbeat` if only that one is meant.
 pub(in crate::cli) fn newest_capture(
     dir: &DataDir,
     workspace: Option<&str>,
@@ -132,7 +160,7 @@ pub(in crate::cli) fn newest_capture(
         is_there && heartbeat.is_none_or(|name| entry.heartbeat == *name) && entry.capture.is_some()
     };
     let needle = workspace.map(serde_json::to_string).transpose()?;
-    let found = newest(dir, needle.as_deref(), is_it)?;
+    let found = latest(dir, needle.as_deref(), is_it)?;
     Ok(found.and_then(|run| run.entry.capture).map(|capture| capture.to_string()))
 }
 

@@ -153,24 +153,41 @@ async fn changed(watch: &mut Option<Watch>) -> sys::watch::Changes {
 /// The files that the status depends on.
 pub(in crate::cli) struct StatusFiles {
     watch: Option<Watch>,
-    beats: PathBuf,
+    dir: DataDir,
+    settings: Option<PathBuf>,
 }
 
 impl StatusFiles {
     pub(in crate::cli) fn new(dir: &DataDir, settings: Option<&SettingsDir>) -> Self {
-        // Beats that other processes run begin and end with a file.
-        let own = [WatchedFolder::new(dir.root(), &FILES), WatchedFolder::new(&dir.beats(), &[])];
-        let rules = settings.map(SettingsDir::rules);
-        let folder = rules.as_deref().and_then(Path::parent);
-        let folder = folder.filter(|folder| folder.is_dir());
-        let settings = folder.map(|folder| WatchedFolder::new(folder, &SETTINGS_FILES).and_writes());
-        Self { watch: Watch::new(own.into_iter().chain(settings)).ok(), beats: dir.beats() }
+        let settings = settings.and_then(|settings| Some(settings.rules().parent()?.to_path_buf()));
+        let mut files = Self { watch: None, dir: dir.clone(), settings };
+        files.watch = Watch::new(files.places()).ok();
+        files
+    }
+
+    /// The folders, or the parents of missing ones.
+    fn places(&self) -> Vec<WatchedFolder> {
+        let place = |folder: &Path, names, has_writes| match folder.is_dir() {
+            true if has_writes => Some(WatchedFolder::new(folder, names).and_writes()),
+            true => Some(WatchedFolder::new(folder, names)),
+            false => WatchedFolder::coming(folder),
+        };
+        // Beats that other processes run begin and end with a file, which is written while they have it open.
+        let own = [place(self.dir.root(), &FILES[..], false), place(&self.dir.beats(), &[], true)];
+        let settings = self.settings.as_deref().and_then(|folder| place(folder, &SETTINGS_FILES, true));
+        own.into_iter().flatten().chain(settings).collect()
     }
 
     /// Waits until one of them may have changed. Returns whether it isn't just a beat that began or ended.
     pub(in crate::cli) async fn changed(&mut self) -> bool {
         let changes = changed(&mut self.watch).await;
-        changes.more || changes.paths.iter().any(|path| path.parent() != Some(&self.beats))
+        let places = self.places();
+        if let Some(watch) = &mut self.watch {
+            // A folder created before it was watched may contain the next one.
+            while watch.add(&places).unwrap_or_default() {}
+        }
+        let beats = self.dir.beats();
+        changes.more || changes.paths.iter().any(|path| path.parent() != Some(&beats))
     }
 }
 

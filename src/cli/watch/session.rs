@@ -175,11 +175,15 @@ fn size() -> (u16, u16) {
 }
 
 fn depth() -> Depth {
-    let is_true = std::env::var("COLORTERM").is_ok_and(|value| value == "truecolor" || value == "24bit");
-    match (Style::of_stdout().is_colored(), is_true) {
-        (false, _) => Depth::None,
-        (true, false) => Depth::Sixteen,
-        (true, true) => Depth::True,
+    let [deep, term] = ["COLORTERM", "TERM"].map(|name| std::env::var(name).unwrap_or_default());
+    if !Style::of_stdout().is_colored() {
+        Depth::None
+    } else if matches!(&*deep, "truecolor" | "24bit") {
+        Depth::True
+    } else if term.ends_with("256color") {
+        Depth::Indexed
+    } else {
+        Depth::Sixteen
     }
 }
 

@@ -57,6 +57,38 @@ fn messages_of_several_lines_are_sent_and_requests_answered() {
     daemon.stop();
 }
 
+/// `text` without ids, times and the trailing space of a prompt.
+fn stable(text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
+    let text = regex::Regex::new(r"(?m)^1  [a-z0-9]{8}  Bash")
+        .unwrap()
+        .replace_all(&text, "1  [ID]  Bash")
+        .into_owned();
+    let text = regex::Regex::new(r"\d+(ms|\.?\d*s)\b").unwrap().replace_all(&text, "[S]").into_owned();
+    let text = regex::Regex::new(r" in /\S+/site").unwrap().replace_all(&text, " in [SITE]").into_owned();
+    text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_guide_shows_a_real_chat() {
+    let env = Env::new();
+    let daemon = env.daemon();
+    start(&env);
+    let (mut chat, _) = chat(&env);
+    chat.send("push it\r");
+    chat.wait_for("[q]uit: ");
+    let mut parser = vt100::Parser::new(40.try_into().unwrap(), 80.try_into().unwrap(), 0);
+    parser.process(chat.so_far());
+    let shown = stable(&parser.screen().contents());
+    let (_, shown) = shown.split_once("[tool] ").unwrap();
+    let guide = stable(include_str!("../../../docs/guide/agents.md"));
+    assert!(guide.contains(shown.trim_end()), "docs/guide/agents.md needs:\n{shown}");
+    chat.send("\u{4}");
+    chat.ended();
+    env.run(["agent", "stop", "fixer"]);
+    daemon.stop();
+}
+
 #[test]
 fn a_request_that_already_waits_is_asked_about() {
     let env = Env::new();

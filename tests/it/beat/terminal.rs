@@ -54,7 +54,11 @@ fn a_line_shows_the_progress_and_is_gone_at_the_end() {
     until(&mut terminal, &mut gate, "  waiting for the model");
     until(&mut terminal, &mut gate, "s  turn 1  1.2k tokens  writing");
     until(&mut terminal, &mut gate, "s  turn 1  1.2k tokens  Bash(make)");
-    assert!(screen(terminal.so_far()).ends_with("s  turn 1  1.2k tokens  Bash(make)"));
+    let shown = screen(terminal.so_far());
+    assert!(shown.ends_with("s  turn 1  1.2k tokens  Bash(make)"), "{shown}");
+    // Its time is another one in the guide.
+    let guide = include_str!("../../../docs/guide/getting-started.md");
+    assert!(guide.contains(shown.trim_start_matches(|letter: char| letter.is_ascii_digit())), "{shown}");
     assert!(!terminal.so_far().contains(&b'\n'));
     drop(gate);
     let shown = screen(&terminal.finish().shown);

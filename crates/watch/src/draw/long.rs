@@ -1,7 +1,7 @@
 //! Long texts: a transcript, a request, the help.
 
 use super::time::span;
-use super::{BOLD, DIM, SELECTED, color, pieces, rule, take_first};
+use super::{BOLD, DIM, SELECTED, color, pieces, put, rule, take_first};
 use crate::model::Model;
 use crate::pager::Pager;
 use crate::rows::LineKind;
@@ -27,7 +27,7 @@ fn lines(buffer: &mut Buffer, area: Rect, pager: &Pager) {
             LineKind::Note => DIM,
         };
         let y = area.y + u16::try_from(index).unwrap_or_default();
-        buffer.set_stringn(area.x, y, &row.text, usize::from(area.width), style);
+        put(buffer, (area.x, y), &row.text, usize::from(area.width), style);
     }
 }
 

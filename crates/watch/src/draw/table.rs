@@ -1,5 +1,6 @@
 //! Rows in columns that fit a width: less important columns are left out when there is no room.
 
+use super::put;
 use crate::text::width;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -102,7 +103,7 @@ pub(super) fn row(
         let before = if column.is_right { wide - width(&text) } else { 0 };
         let style = if all.is_some() { Style::new() } else { *style };
         if let Ok(at) = u16::try_from(x + before) {
-            buffer.set_stringn(at, area.y, &text, wide - before, style);
+            put(buffer, (at, area.y), &text, wide - before, style);
         }
         x += wide + 1;
     }
