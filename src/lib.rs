@@ -33,7 +33,8 @@
 //!   deny list for Claude Code, `usage_limit` turns a reached limit into a hold, and `failures` decides on retries
 //! - `murmur_agent` (crates/agent): prompt, invocation, rule files, events, the stream parser, transcripts for people
 //! - `murmur_rpc` (crates/rpc): JSON lines on a Unix socket: requests, responses, and a feed of numbered events
-//! - `murmur_store` (crates/store): files in the data folder: the journal, the last action of each agent, limits.json
+//! - `murmur_store` (crates/store): files in the data folder: the journal, *pulses* (each agent's last action),
+//!   limits.json
 //! - `murmur_host` (crates/host): the process that owns one agent: lifecycle, events and their `replay`, socket, and
 //!   `cleanup` of dead hosts
 //! - `murmur_gate` (crates/gate): runs gates: whether a beat starts its agent (`when`), and whether its success counts

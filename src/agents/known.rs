@@ -137,11 +137,11 @@ impl Known {
     }
 }
 
-/// What is known from a pulse, `before` which there was another one in the same file.
+/// What is known from a pulse. `before` is the previous pulse in the same file, if there was one.
 fn heard(sources: &Sources, found: FoundPulse, before: Option<&KnownPulse>) -> Option<(PathBuf, KnownPulse)> {
     let at = found.pulse.at()?;
     let task = task::find(&sources.dir, &found.pulse.agent_id);
-    // The end of a process is noticed otherwise.
+    // Don't check a live process again: its end is noticed elsewhere.
     let is_known = |before: &&KnownPulse| before.is_alive == Some(true) && before.at <= at;
     let known = before.filter(is_known).and_then(|before| process(&before.pulse));
     let is_alive = match process(&found.pulse) {

@@ -11,7 +11,7 @@ use murmur_store::journal::entry::JournalEntry;
 use std::path::{Path, PathBuf};
 use sys::paths::slug;
 
-/// A session of this duration, in milliseconds, has been synced to disk, so its pack must be as well.
+/// A session that lasted at least this long, in milliseconds, was synced to disk, so its pack must be as well.
 const SYNCED: u64 = 1000;
 
 /// Packs the captures of `entry` in the store at `root`, both in one file if it has two. Best effort: otherwise they

@@ -22,13 +22,13 @@ use tokio::sync::watch;
 /// What a beat's gates have seen.
 #[derive(Debug, Default)]
 pub(super) struct GatesSeen {
-    /// When it began.
+    /// What they had seen when it began.
     begun: GateMemory,
     /// The files that its agent's edit tools wrote.
     pub(super) edited: BTreeSet<PathBuf>,
     /// Whether its agent's other tools may have written some, too.
     pub(super) ran_others: bool,
-    /// Whether something had changed by then that its agent doesn't know.
+    /// Whether its agent doesn't know of something that had changed by then.
     is_behind: bool,
     /// Why nothing is known of what they saw before.
     pub(super) unreadable: Option<Failure>,
@@ -56,7 +56,7 @@ impl Beat<'_> {
             self.gates.unreadable = Some(failure);
             GateMemory::default()
         });
-        // It has passed them.
+        // The beat that it continues has passed them.
         if job.resumes.is_some() || job.continues.is_some() {
             self.go_on(&memory, capture, stop).await;
             return Ok(Vec::new());

@@ -158,7 +158,7 @@ impl Rows {
         }
     }
 
-    /// Adds one row each; the first `user` are from config.json and the rest from the frontmatter.
+    /// Adds a row for each program; the first `user` are from config.json and the rest from the frontmatter.
     fn programs<'a>(
         &mut self,
         key: &'static str,

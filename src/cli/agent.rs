@@ -64,7 +64,7 @@ fn set_or_show(
     Ok(ExitCode::SUCCESS)
 }
 
-/// The running agent whose id `typed` is. Words such as the beginning of one may be a task.
+/// The running agent with the id `typed`. Other words, such as a prefix of an id, may be a task.
 fn running(typed: &str, env: &UserEnv) -> anyhow::Result<Option<String>> {
     if typed.is_empty() || typed.contains(char::is_whitespace) {
         return Ok(None);

@@ -159,7 +159,7 @@ const NAMES: &str = r#"
             COMPREPLY+=("$word")
         done < <("$1" offer -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)"#;
 
-/// The end of the elvish script, and what also offers names and ids. Words that are no commands have no entry.
+/// The end of the elvish script, and its replacement, which also offers names and ids. Other words have no entry.
 const ELVISH: (&str, &str) = (
     "    $completions[$command]\n",
     r#"    if (has-key $completions $command) {
@@ -173,7 +173,7 @@ const ELVISH: (&str, &str) = (
 "#,
 );
 
-/// A line of the PowerShell script, and what also offers names and ids. Those with spaces are quoted.
+/// A line of the PowerShell script, and its replacement, which also offers names and ids, quoted if needed.
 const POWERSHELL: (&str, &str) = (
     "    $completions.Where{",
     r#"    $typed = @($commandElements | Select-Object -Skip 1 |

@@ -32,7 +32,7 @@ pub(super) fn pad(text: &str, width: usize) -> String {
     padded
 }
 
-/// An amount of money: with cents, or less than one with two more digits.
+/// An amount in US dollars: with two decimals, or four if it is less than a cent.
 pub(super) fn dollars(usd: f64) -> String {
     match usd {
         0.01.. | 0.0 => format!("${usd:.2}"),

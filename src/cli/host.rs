@@ -47,7 +47,7 @@ pub(super) fn run(args: &Host, env: &UserEnv) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The agent that `typed` stands for: an id, the beginning of one, a project, a heartbeat, a folder, or `last`. An
+/// The agent that `typed` stands for: an id, a prefix of one, a project, a heartbeat, a folder, or `last`. An
 /// unknown id is returned as it is.
 fn meant(dir: &DataDir, typed: &str, env: &UserEnv) -> anyhow::Result<AgentId> {
     let is_running = |(_, is_running): &Started| typed != LAST && *is_running;

@@ -175,7 +175,7 @@ fn id_of(typed: &str, dir: &DataDir, env: &UserEnv) -> anyhow::Result<RequestId>
     }
 }
 
-/// The open request that is `called` so.
+/// The open request that people call `called`.
 fn chosen(called: &str, dir: &DataDir, env: &UserEnv) -> anyhow::Result<Row> {
     let numbered = numbers::request(dir, called, clock::now())?;
     let typed = numbered.as_ref().map_or(called, RequestId::as_str);

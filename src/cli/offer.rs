@@ -169,7 +169,7 @@ fn agents(dir: &DataDir, which: Agents) -> anyhow::Result<Vec<String>> {
     Ok(ids.chain(names.iter().filter(is_single).map(ToString::to_string)).collect())
 }
 
-/// The names that one heartbeat has, of all heartbeats.
+/// The names that exactly one heartbeat has.
 fn heartbeats(dir: &DataDir, env: &UserEnv) -> anyhow::Result<Vec<String>> {
     let known = Cache::new(env.time_zone()).load(&dir.config(), clock::now())?.heartbeats;
     let workspaces: Vec<_> = known.iter().map(|heartbeat| heartbeat.workspace.to_string_lossy()).collect();

@@ -109,7 +109,7 @@ fn reset_failures(
     now: Timestamp,
 ) -> Result<BTreeMap<String, u32>, Failure> {
     let mut state = Heartbeats::default();
-    // Of an invalid config.json, only the heartbeats that the daemon knew are reset.
+    // If config.json is invalid, only heartbeats with failures in failures.json are reset.
     if let Ok(loaded) = Cache::new(env.time_zone()).load(&dir.config(), now) {
         let _wrong_ones = state.load(loaded.heartbeats, loaded.max_concurrent, now);
         state.set_streaks(failures::read(dir).unwrap_or_default(), now);

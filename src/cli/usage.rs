@@ -26,10 +26,10 @@ const WIDTH: usize = 80;
 /// How wide names are before columns are dropped for them.
 const NAME: usize = 18;
 
-/// How wide they are before the last columns but one are dropped.
+/// How wide they are before all columns but the cost are dropped.
 const LEAST: usize = 8;
 
-/// The columns in the order in which they are dropped, with the width of names for which they are. The cost remains.
+/// The columns in the order in which they are dropped, each if names would get less than this width. The cost remains.
 const DROPPED: [(usize, usize); 6] = [(6, NAME), (5, NAME), (4, NAME), (3, NAME), (1, LEAST), (0, LEAST)];
 
 /// What `--json` prints.

@@ -145,7 +145,7 @@ pub(super) enum Change {
     Waits {
         /// Its id.
         id: String,
-        /// The tool that is to run.
+        /// The tool of the call.
         tool: String,
     },
     /// It was answered, or nobody waits for its answer any more.

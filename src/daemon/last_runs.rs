@@ -139,7 +139,7 @@ fn between(
         let is_missed = since.zip(entry.ended()).is_none_or(|(since, ended)| ended >= since);
         let is_uncounted = is_missed && !heartbeat.has_counted(began);
         let line = JournalLine::of(&entry);
-        // Nothing older matters before a success. Nobody knows when what is not saved was counted or reset.
+        // Lines before a success or a counted end don't matter; without `since`, they may have been counted or reset.
         if !is_uncounted || line.end == BeatEnd::Success || since.is_none() {
             wanted.remove(&id);
         }

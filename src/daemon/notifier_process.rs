@@ -67,7 +67,7 @@ impl NotifierProcess {
     /// Reads config.toml, if it changed, and starts, restarts or stops the process. A file or table that isn't readable
     /// changes nothing.
     pub fn reload(&mut self) -> io::Result<()> {
-        // Only a file that was there when the daemon started concerns what has happened since.
+        // Notifications that are configured later don't report what happened since the daemon started.
         let started_at = self.started_at.take();
         let stamp = Stamp::of(&self.settings);
         if stamp == self.stamp {

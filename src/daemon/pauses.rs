@@ -45,7 +45,7 @@ impl Pause {
     }
 }
 
-/// Until when a heartbeat is held, from the shortest to the longest.
+/// Until when a heartbeat is paused, from the shortest to the longest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PausedUntil {
     /// Until this time.
@@ -90,7 +90,7 @@ impl Pauses {
         self.0.iter().filter(|pause| pause.is_of(id)).max_by_key(|pause| PausedUntil::of(pause))
     }
 
-    /// Until when a heartbeat is held.
+    /// Until when a heartbeat is paused.
     #[must_use]
     pub fn hold(&self, id: &HeartbeatId) -> Option<PausedUntil> {
         self.of(id).map(PausedUntil::of)

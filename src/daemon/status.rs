@@ -179,7 +179,7 @@ pub struct HeartbeatStatus {
     /// The request that its last beat waits for; it is not due meanwhile.
     #[serde(default)]
     pub waits_for: Option<String>,
-    /// Why it may not start yet, because of usage limits or failures.
+    /// Why it may not start yet: a usage limit, a reserve, a budget or failures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<HeldStatus>,
     /// What else holds it, for a shorter time.

@@ -56,7 +56,7 @@ pub struct StuckMonitor {
     pulses: Option<Watch>,
     /// How long an agent must be quiet to be stuck, as of the last scan.
     stuck: SignedDuration,
-    /// When an agent may be stuck whose pulse was written since the last scan started.
+    /// When an agent whose pulse was written since the last scan started may be stuck.
     early_scan_at: Timestamp,
     /// The clock was set during a scan.
     is_stale: bool,

@@ -26,9 +26,9 @@ const BATCH_TIME: Duration = Duration::from_secs(1);
 /// The minimum time between two writes of config.json, as each may conflict with an editor. The journal has the runs
 /// too.
 const MIN_INTERVAL: Duration = Duration::from_secs(60);
-/// When to retry while another program writes config.json, and how often before it is written anyway: a program may
-/// keep the file open forever.
+/// When to retry while another program writes config.json.
 const RETRY_BUSY: Duration = Duration::from_secs(1);
+/// How often to do so before config.json is written anyway: a program may keep the file open forever.
 const MAX_BUSY: u32 = 30;
 /// How many times in a row another process may hold config.json's lock before that is a problem.
 const MAX_LOCKED: u32 = 3;

@@ -27,7 +27,7 @@ impl Missed {
     /// Records the end of a beat. One that is ok ends all trouble of its heartbeat.
     pub(super) fn beat_ended(&mut self, state: &mut State, beat: Beat<'_>, notify: &Notify, now: Timestamp) {
         if beat.outcome == OutcomeKind::Ok && !beat.is_waiting && !beat.was_stopped {
-            // Calls that ran without asking don't become undone.
+            // A success doesn't undo calls that ran without asking.
             self.events.retain(|(id, event)| id != beat.id || event.kind == EventKind::Attention);
         }
         changes::hold(state, beat, notify, now);
@@ -46,7 +46,7 @@ impl Missed {
 }
 
 impl Notifier {
-    /// Reads the rest of what was missed, and tells what of it is still true.
+    /// Reads the rest of what was missed, and reports what is still true.
     pub(super) fn tell_missed(&mut self) {
         let now = clock::now();
         self.read_journal(now);

@@ -1,5 +1,5 @@
 //! Turns an `ok` into `attention` if the guard or the backend refused a call, nobody answered the request for one, or
-//! one ran unasked that the guard or rules refuse, and into `error` if a hook failed. The error of a canceled turn
+//! one that the guard or rules refuse ran unasked, and into `error` if a hook failed. The error of a canceled turn
 //! names what was refused before.
 
 use super::{Outcome, QUOTE, SUMMARY, first_characters};

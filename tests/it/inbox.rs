@@ -151,7 +151,7 @@ fn a_stuck_agent_is_listed_with_how_long_nothing_happened() {
     let shown = env.run(["inbox"]);
     let shown = regex::Regex::new(r"45m \d+s").unwrap().replace(&shown, "[SPAN]");
     assert_snapshot!(shown, @"
-    1  stuck  site-1 is stuck: nothing happened for [SPAN]
+    1  stuck  site-1 is stuck: it has done nothing for [SPAN]
       see: murmur agent show site-1
     [exit 0]
     ");

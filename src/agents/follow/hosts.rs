@@ -254,7 +254,7 @@ async fn follow(
         }
         is_telling = TELLING.contains(&event.event_type.as_str());
         if let Some(listener) = listener {
-            // Who listens can do without some.
+            // Best effort: a listener can miss events.
             let _full = listener.try_send(event);
         }
     }

@@ -72,7 +72,7 @@ fn held(backend: &Backend, dir: &DataDir, env: &UserEnv) -> Option<String> {
     let hold = limits.accounts.get(&account)?.held(clock::now())?;
     let (until, window) = (local_time(hold.until), spoken(&hold.window));
     Some(format!(
-        "{account} is on hold until {until}: its {window} limit is reached; the agent can hardly work before"
+        "{account} is on hold until {until}: its {window} limit is reached; the agent can do little until then"
     ))
 }
 

@@ -103,7 +103,7 @@ pub(in crate::cli) fn of_status(status: &Status, dir: &DataDir, home: &Path) -> 
 /// The entry of an agent that is stuck.
 pub(in crate::cli) fn stuck(agent: &Agent, now: Timestamp) -> Option<InboxEntry> {
     let lasted = span(now.duration_since(agent.at));
-    let what = format!("{} is stuck: nothing happened for {lasted}", agent.agent_id);
+    let what = format!("{} is stuck: it has done nothing for {lasted}", agent.agent_id);
     (agent.health == Health::Stuck)
         .then(|| InboxEntry::other(Kind::STUCK, &agent.agent_id, what, show(agent)).since(agent.at))
 }

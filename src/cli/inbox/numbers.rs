@@ -18,7 +18,7 @@ const KEPT: SignedDuration = SignedDuration::from_hours(25);
 /// How old the record of a number gets before it is renewed: a live view shows numbers again and again.
 const FRESH: SignedDuration = SignedDuration::from_hours(1);
 
-/// The longest number, in digits. Longer ones are beginnings of ids.
+/// The longest number, in digits. Longer ones are prefixes of ids.
 const DIGITS: usize = 4;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -158,7 +158,7 @@ impl Contents {
         };
         for known in &mut self.others {
             if known.since.is_some() && is_listed(&known.id) && !waits(&known.id.key) {
-                // If it comes back, its time begins anew.
+                // If it comes back, its time starts over.
                 (known.since, is_changed) = (None, true);
             }
         }

@@ -45,8 +45,8 @@ pub(super) fn run(args: &RulesLog, env: &UserEnv) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The name in decisions for what `typed` names: a folder stands for its project. A word that names no heartbeat may be
-/// in decisions all the same.
+/// The name in decisions for what `typed` names: a folder stands for its project. A word that names no heartbeat may
+/// still be in decisions.
 fn project(typed: &str, env: &UserEnv) -> anyhow::Result<String> {
     let is_word = !typed.contains('/') && !typed.contains("::") && ![".", ".."].contains(&typed);
     match workspace_or_heartbeat(Path::new(typed), &env.read_data_dir()?, env) {

@@ -180,7 +180,7 @@ pub(super) async fn until_captured(run: Run, dir: &DataDir) -> anyhow::Result<Ru
     }
 }
 
-/// The beat whose id is, or begins with, `start`.
+/// The beat whose id is `start` or has it as a prefix.
 fn by_id(start: &str, dir: &DataDir) -> anyhow::Result<Option<Run>> {
     let is_start = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     if start.is_empty() || !is_start(start) {
@@ -195,7 +195,7 @@ fn by_id(start: &str, dir: &DataDir) -> anyhow::Result<Option<Run>> {
     let mut found: Vec<Run> = running.collect();
     let lines = Backward::open(&dir.journal())?.containing(&format!("\"beat\":\"{start}"));
     let mut entries = Entries::new(lines, None);
-    // A short beginning may be that of a million.
+    // A short prefix may match a million beats.
     while let (true, Some(next)) = (found.len() < naming::ENOUGH, entries.next_entry(|_| true)?) {
         if next.entry.kind.is_beat() && begins(&next.entry) {
             found.push(Run { entry: next.entry, is_running: false, is_hosted: false });
@@ -259,7 +259,7 @@ pub(in crate::cli) fn hosted_capture(id: &AgentId, dir: &DataDir) -> Option<(Bac
     Some((entry.backend, entry.capture?))
 }
 
-/// The calls that a hosted agent ran without asking, as the journal has them since it ended, and how many more there
+/// The calls that a hosted agent ran without asking, which the journal has once it has ended, and how many more there
 /// were.
 fn unguarded(agent: &JournalEntry, dir: &DataDir) -> io::Result<(Vec<String>, usize)> {
     let lines = Backward::open(&dir.journal())?.containing(&format!("\"agent\":\"{}\"", agent.agent));

@@ -64,7 +64,7 @@ impl Lines {
         self.outcome(out, run, dir)
     }
 
-    /// Prints how a run ended that was shown while it was running.
+    /// Prints the end of a run that was shown while it was running.
     pub(super) fn end(&self, out: &mut impl Write, run: &Run, dir: &DataDir) -> anyhow::Result<()> {
         writeln!(out)?;
         self.row(out, "took", &took(run.entry.duration_ms))?;

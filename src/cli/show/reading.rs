@@ -42,7 +42,7 @@ pub(super) struct Reading {
     is_conversation: bool,
     /// The beginning of a line of stderr.
     stderr: Vec<u8>,
-    /// Whether the rest of a line comes first, whose beginning was not kept.
+    /// Whether the next bytes continue a line whose beginning was not kept.
     is_inside_line: bool,
     at: u64,
     dir: DataDir,

@@ -24,10 +24,10 @@ const OTHERS: usize = 6;
 /// How wide a name may be.
 const NAME: usize = 24;
 
-/// Narrower terminals keep room for some text.
+/// Narrower terminals keep room for [`TEXT`].
 const NARROW: usize = 60;
 
-/// How much.
+/// The least room for text; with less, it has a line of its own.
 const TEXT: usize = 12;
 
 /// How wide a name is at least.

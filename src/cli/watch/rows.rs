@@ -205,7 +205,7 @@ fn to_solve_one(entry: &InboxEntry) -> rows::Problem {
 
 /// The entry of a stuck agent. Its time is shown apart, since it grows.
 pub(super) fn stuck(agent: &Agent, name: &str) -> rows::Problem {
-    let text = format!("{} is stuck: it has not done anything", agent.agent_id);
+    let text = format!("{} is stuck: it has done nothing", agent.agent_id);
     rows::Problem {
         id: format!("stuck\n{}", agent.agent_id),
         name: Text::new(name),

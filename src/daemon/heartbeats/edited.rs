@@ -7,7 +7,7 @@ use murmur_core::config::heartbeat::Heartbeat;
 
 impl Heartbeats {
     /// Takes over `edited`, all heartbeats of some workspaces. Returns whether it did: if heartbeats were added or
-    /// removed, or if something changed that concerns more than one heartbeat, [`Self::load`] is needed.
+    /// removed, or if a change concerns more than one heartbeat, [`Self::load`] is needed.
     pub fn edit(&mut self, edited: Vec<Heartbeat>, now: Timestamp) -> bool {
         let groups = edited.chunk_by(|one, next| one.workspace == next.workspace);
         let places: Option<Vec<usize>> = groups.map(|group| self.places_of(group)).collect();
@@ -34,7 +34,7 @@ impl Heartbeats {
         (is_whole && pairs.all(|(known, new)| is_edit_of(new, known))).then_some(first)
     }
 
-    /// Decides again whether usage limits and failures hold the heartbeat at `place`.
+    /// Decides again whether usage limits, budgets and failures hold the heartbeat at `place`.
     fn limit(&mut self, place: usize, now: Timestamp) {
         let limited = limited(&self.entries[place], &self.limits, &self.over_budget, now);
         self.change(place, |entry| {

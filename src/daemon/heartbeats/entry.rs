@@ -58,13 +58,13 @@ pub struct ScheduledHeartbeat {
     pub(super) seen: bool,
     /// Its runs that were dropped.
     pub(super) dropped: Option<DroppedRuns>,
-    /// When files last changed that start it; `None` if not since it last started.
+    /// When files that start it changed since it last started; `None` if they didn't.
     pub(super) changed: Option<FileChanges>,
-    /// Whether files changed during its beat whose gates can tell by whom.
+    /// Whether files changed during its beat, if its gates can tell who changed them.
     pub(super) changed_meanwhile: bool,
     /// The changes that started its last beat.
     pub(super) started_by: Option<FileChanges>,
-    /// When a beat last ended whose changes don't start it.
+    /// When a beat whose changes don't start it last ended.
     pub(super) left_alone: Option<Timestamp>,
 }
 

@@ -111,7 +111,7 @@ impl ScheduledHeartbeat {
         self.streak.as_ref().map_or(0, |streak| streak.failures)
     }
 
-    /// What keeps it from starting for longest: its account's usage limits, or its failures.
+    /// What keeps it from starting for longest: usage limits, budgets or failures.
     #[must_use]
     pub fn held(&self) -> Option<&Held> {
         self.holds().max_by_key(|held| held.until)

@@ -22,7 +22,7 @@ pub enum HeldKind {
     /// A usage limit of its account is reached.
     #[default]
     Limit,
-    /// Its account has no more left than its `reserve`.
+    /// Its account has no more left than the heartbeat's `reserve`.
     Reserve,
     /// A budget is used up.
     Budget,

@@ -43,7 +43,7 @@ pub enum StartRefusal {
         /// The number of running beats.
         running: usize,
     },
-    /// A usage limit of its account forbids it.
+    /// A usage limit, a reserve or a budget forbids it.
     #[error("the heartbeat may not start until {}: {}", rfc3339(.0.until), .0.why)]
     Held(Held),
     /// The daemon is stopping.

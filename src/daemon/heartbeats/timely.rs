@@ -118,8 +118,8 @@ impl ScheduledHeartbeat {
         }
     }
 
-    /// Decides whether it may start now that it is due. `runs` is whether its last beat does. If the run is dropped,
-    /// returns what to log about that.
+    /// Decides whether it may start now that it is due. `runs` is whether its last beat still runs. If the run is
+    /// dropped, returns what to log about that.
     fn settle(&mut self, runs: bool, now: Timestamp) -> Option<String> {
         if self.next.is_none_or(|next| next > now) {
             self.wait_for_active_hours(now);

@@ -2,7 +2,7 @@
 //!
 //! A beat starts once its files have been left alone for [`DEBOUNCE`], or [`MOST_DEBOUNCE`] after the first change.
 //! What changes during its own beats doesn't count, or an agent's edits would start it again and again. If it has a
-//! gate that can tell whose changes they are, they start it after the beat. What changes during beats that other
+//! gate that can tell who made them, they start it after the beat. What changes during beats that other
 //! changes started never counts: two heartbeats would start each other forever.
 
 use super::{HeartbeatId, Heartbeats, Running, ScheduledHeartbeat};
@@ -41,7 +41,7 @@ impl Heartbeats {
         }
     }
 
-    /// Records that `ended` did.
+    /// Records that the beat `ended` has ended.
     pub(super) fn left_alone(&mut self, ended: &Running, now: Timestamp) {
         if !self.have_options {
             return;

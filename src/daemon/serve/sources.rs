@@ -25,7 +25,7 @@ pub(super) struct Sources {
     /// Notices that a process started or ended a beat, or wrote to the journal.
     pub(super) beats: Option<Watch>,
     pub(super) alarm: Alarm,
-    /// When to give memory back that was needed for the last event or command.
+    /// When to give back the memory that the last event or command needed.
     pub(super) release_at: Option<Instant>,
     /// The time limit for what a stopping daemon waits for.
     pub(super) timeout_at: Option<Instant>,

@@ -123,7 +123,7 @@ pub enum Event {
         /// Its report, or how it died without one.
         report: Result<BeatReport, Failure>,
     },
-    /// Files changed that start these heartbeats.
+    /// Files that start these heartbeats changed.
     FilesChanged(Vec<HeartbeatId>),
     /// A client or a signal stops the daemon.
     Stop(Beats),
@@ -187,8 +187,8 @@ pub enum Recorded {
     NoRoom(Failure),
 }
 
-/// Something to do. Where the result matters, it comes back as the event in brackets before the next effect is carried
-/// out.
+/// Something to do. Where the result matters, it comes back as the event after the arrow, before the next effect is
+/// carried out.
 #[derive(Debug)]
 pub enum Effect {
     /// Handles this event after the effects before it.
@@ -196,25 +196,25 @@ pub enum Effect {
     /// Logs a line.
     Log(String),
 
-    /// Reads which heartbeats are paused, if that changed [`Event::PausesRead`].
+    /// Reads which heartbeats are paused, if paused.json changed → [`Event::PausesRead`].
     ReadPauses,
-    /// Reads the configuration [`Event::Loaded`].
+    /// Reads the configuration, if it is valid → [`Event::Loaded`].
     Reload,
-    /// Reads what was edited [`Event::HeartbeatsEdited`], or all of the configuration [`Event::Loaded`].
+    /// Reads what was edited → [`Event::HeartbeatsEdited`], or all of the configuration → [`Event::Loaded`].
     ReadEdits,
     /// Plans to write a last run to config.json.
     RememberRun(HeartbeatRef, Timestamp),
     /// Drops a planned last run.
     ForgetRun(HeartbeatRef),
-    /// Writes the planned last runs [`Event::RunsWritten`].
+    /// Writes the planned last runs → [`Event::RunsWritten`].
     WriteRuns,
-    /// Writes them if that failed before [`Event::RunsWritten`].
+    /// Writes them if the last attempt failed → [`Event::RunsWritten`].
     RetryRuns,
     /// Restores an edit of a program that had config.json open when it was last written.
     CheckReplaced,
-    /// Reads what an earlier daemon saved [`Event::SavedRuns`].
+    /// Reads what an earlier daemon saved → [`Event::SavedRuns`].
     ReadSavedRuns,
-    /// Reads the runs in the journal since then [`Event::MissedRuns`].
+    /// Reads the runs in the journal since this time → [`Event::MissedRuns`].
     ReadMissedRuns(Option<Timestamp>),
 
     /// Warns if no agent can be started.
@@ -238,43 +238,43 @@ pub enum Effect {
     WriteLastLines,
     /// Logs the lines that will be lost.
     ReportLostLines,
-    /// Reads new journal lines and tells clients [`Event::JournalRead`].
+    /// Reads new journal lines and tells clients → [`Event::JournalRead`].
     ReadJournal,
 
-    /// Reads what agents reported of usage limits [`Event::Limits`].
+    /// Reads what agents reported of usage limits, if that changed → [`Event::Limits`].
     ReadLimits,
     /// Logs that an account is on hold, or no longer, and tells clients.
     ReportHold(HoldChange),
-    /// Reads the failures in a row of heartbeats [`Event::Failures`].
+    /// Reads the failures in a row of heartbeats, if they changed → [`Event::Failures`].
     ReadFailures,
     /// Writes the failures in a row of a heartbeat.
     KeepStreak(HeartbeatId, Option<Streak>),
     /// Writes a journal line that is not about a beat.
     Report(Box<JournalEntry>),
-    /// Reads what the journal says of budgets, if that used one up [`Event::OverBudget`].
+    /// Reads what the journal says of budgets, if that used one up → [`Event::OverBudget`].
     ReadBudgets,
-    /// Lists the records of beats and tells clients [`Event::Surveyed`].
+    /// Lists the records of beats and tells clients → [`Event::Surveyed`].
     Survey,
-    /// Withdraws beats that an earlier daemon announced [`Event::Orphaned`].
+    /// Withdraws beats that an earlier daemon announced → [`Event::Orphaned`].
     WithdrawOrphans,
-    /// Announces a beat [`Event::Announced`].
+    /// Announces a beat → [`Event::Announced`].
     Announce(Box<Start>),
     /// Withdraws an announced beat.
     Withdraw(BeatId),
-    /// Starts the process of an announced beat [`Event::Spawned`] [`Event::NotSpawned`].
+    /// Starts the process of an announced beat → [`Event::Spawned`] or [`Event::NotSpawned`].
     Spawn(BeatId),
     /// Forgets a beat that has ended or will not start.
     Release(BeatId),
-    /// Finds which of these beats have their line [`Event::Written`].
+    /// Finds which of these beats have their line → [`Event::Written`].
     FindWritten(Vec<BeatId>),
     /// Answers the client that requested a beat.
     Answer(BeatId, Result<(), Failure>),
     /// Tells clients that a requested beat found its workspace taken.
     ReportRefused(BeatId),
 
-    /// Removes requests whose answers were delivered to a resumed beat [`Event::Deferred`].
+    /// Removes requests whose answers were delivered to a resumed beat → [`Event::Deferred`].
     ResumesEnded(Vec<RequestId>),
-    /// Denies requests that were not answered in time [`Event::Deferred`].
+    /// Denies requests that were not answered in time → [`Event::Deferred`].
     ExpireRequests,
     /// Starts a scan of all agents if one is due.
     ScanAgents,
@@ -286,7 +286,7 @@ pub enum Effect {
     CleanHosts,
     /// Tells hosts to check that their files exist.
     CheckHosts,
-    /// Checks that the data folder is still ours [`Event::Lost`].
+    /// Checks that the data folder is still ours; if not → [`Event::Lost`].
     CheckFolder,
     /// Stops all writing, because the data folder is gone.
     StopWriting,
@@ -299,11 +299,11 @@ pub enum Effect {
     ReplaceBeat(BeatId),
     /// Kills the beats of this daemon.
     KillBeats,
-    /// Finds the beats that have records [`Event::Held`].
+    /// Finds the beats that have records → [`Event::Held`].
     FindHeld,
-    /// Finds whether beats of earlier daemons are running [`Event::OthersRunning`].
+    /// Finds whether beats of earlier daemons are running → [`Event::OthersRunning`].
     FindOthers,
-    /// Waits this long for the next event [`Event::TimedOut`]; `None` waits forever.
+    /// Waits this long for the next event → [`Event::TimedOut`]; `None` waits forever.
     SetTimeout(Option<std::time::Duration>),
     /// Ends the stream of events.
     EndEvents,

@@ -39,7 +39,7 @@ fn a_host_tells_of_its_accounts_hold_and_of_its_end() {
     other.plays(&json!({ "live": "echo" }));
     let started = env.run(["host", "spawn", "--agent-id", "held", "--worktree", other.path(), "Go."]);
     let warning = format!(
-        "is on hold until {}: its five-hour limit is reached; the agent can hardly work before",
+        "is on hold until {}: its five-hour limit is reached; the agent can do little until then",
         ends.strftime("%F %T")
     );
     assert!(started.contains(&warning) && started.contains("agent held is running"), "{started}");
