@@ -133,6 +133,8 @@ fn there_are_as_many_colors_as_the_terminal_and_the_user_want() {
     let view = View::new(&env);
     let (plain, many) = (["COLORTERM=", "TERM=xterm"], ["COLORTERM=", "TERM=xterm-256color"]);
     let (all, none) = (["COLORTERM=truecolor", "TERM=xterm"], ["COLORTERM=truecolor", "NO_COLOR=1"]);
+    let codes = regex::Regex::new(r"\x1b\[[\d;]*m").unwrap();
+    let colors = regex::Regex::new(r"[\[;](3[0-8]|4[0-8])[;m]").unwrap();
     for (variables, args, kind) in [
         (&plain, "", Some("31m")),
         (&many, "", Some("38;5;")),
@@ -146,8 +148,6 @@ fn there_are_as_many_colors_as_the_terminal_and_the_user_want() {
         view.press("5");
         view.until(&["84%", "limits (2)"]);
         let shown = view.shown(true);
-        let codes = regex::Regex::new(r"\x1b\[[\d;]*m").unwrap();
-        let colors = regex::Regex::new(r"[\[;](3[0-8]|4[0-8])[;m]").unwrap();
         let used: Vec<&str> =
             codes.find_iter(&shown).map(|code| code.as_str()).filter(|code| colors.is_match(code)).collect();
         match kind {
