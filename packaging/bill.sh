@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The contents of the programs: `packaging/bill.sh FOLDER` writes murmur.cdx.json there, a CycloneDX bill of materials,
-# and THIRD-PARTY.txt, the texts of the licenses. Both list what is linked into the programs on this machine, but nothing
-# that only builds or tests them: the crates, Rust's standard library, and on Linux the C library and the unwinder, which
-# are statically linked. Elsewhere those belong to the system and not to the programs. The same Cargo.lock, toolchain and
+# and THIRD-PARTY.txt, the texts of the licenses. Both list only what is linked into the programs on this machine: the
+# crates (without those that only build or test them), Rust's standard library, and on Linux the C library and the
+# unwinder, which are static there and part of the system elsewhere. The same Cargo.lock, toolchain and
 # SOURCE_DATE_EPOCH give the same bytes.
 #
 # A dependency without the text of its license is an error.
@@ -53,11 +53,11 @@ case $triple in
   ;;
 esac
 
-# `name vVERSION` of each, without what only runs during compilation.
+# `name vVERSION` of each crate, without those that only run during compilation.
 cargo tree --locked --package murmur --edges normal,no-proc-macro --target "$triple" --prefix none --format '{p}' |
   sed 's/ (.*//' | sort -u >"$scratch/linked"
 cargo metadata --locked --format-version 1 --filter-platform "$triple" >"$scratch/metadata.json"
-# Name, version and SHA-256 of each that comes from a registry.
+# Name, version and SHA-256 of each crate from a registry.
 awk -F'"' '/^name = /{n=$2} /^version = /{v=$2} /^checksum = /{print n, v, $2}' Cargo.lock >"$scratch/checksums"
 
 jq -n --rawfile linked "$scratch/linked" --rawfile checksums "$scratch/checksums" \

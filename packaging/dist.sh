@@ -32,7 +32,7 @@ make "$first" "$work/one"
 make "$second" "$work/two"
 
 diff -r "$work/one/dist" "$work/two/dist"
-# Those of earlier versions are no longer in SHA256SUMS.
+# Tarballs of earlier versions would not be in SHA256SUMS.
 rm -f "$out"/murmur-*.tar.gz "$out/SHA256SUMS"
 mv -f "$work"/one/dist/* "$out"
 echo "Built twice, in different folders, with identical results:"

@@ -19,12 +19,12 @@ release_target() {
   fi
 }
 
-# Like GNU's, which macOS doesn't have.
+# Like GNU's sha256sum, which macOS doesn't have.
 sha256() {
   if command -v sha256sum >/dev/null 2>&1; then sha256sum "$@"; else shasum -a 256 "$@"; fi
 }
 
-# GNU tar, which can sort, set times, and take both ids in one argument; macOS has another.
+# GNU tar, which can sort files and set times and owners; macOS has another tar.
 gnu_tar() {
   if tar --version | grep -q GNU; then
     tar "$@"

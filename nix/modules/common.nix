@@ -67,7 +67,7 @@ rec {
   description = "murmur: coding agents, unattended";
   documentation = [ "man:murmur(1)" ];
 
-  # Line by line what `murmur service install --print` prints; a check compares them (tests/nix/modules/unit.sh).
+  # The same lines that `murmur service install --print` prints; a check compares them (tests/nix/modules/unit.sh).
   # Agents keep running when the daemon is replaced: it leaves them alone, and systemd stops only the daemon. So nothing
   # may be taken from them when it stops either, such as a private /tmp.
   service = {
@@ -86,8 +86,8 @@ rec {
   }
   // optionalAttrs (cfg.environmentFiles != [ ]) { EnvironmentFile = cfg.environmentFiles; };
 
-  # Restrictions that don't change the file system that the service sees. `murmur service install` has none:
-  # whoever runs it expects agents to be able to do what they can do themselves. Agents need to
+  # Restrictions that don't change the file system that the service sees. `murmur service install` has none,
+  # since its users expect agents to be able to do whatever they can do themselves. Agents need to
   # create namespaces, to write code and run it, and to trace their children.
   hardening = optionalAttrs cfg.hardening {
     NoNewPrivileges = true;

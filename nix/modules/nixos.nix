@@ -55,7 +55,7 @@ in
     assertions = common.assertions ++ [
       {
         assertion = config.users.users ? ${cfg.user};
-        message = "services.murmur.user is ${cfg.user}, whom users.users does not have; add them there";
+        message = "services.murmur.user is ${cfg.user}, which is not in users.users; add it there";
       }
       {
         # The fallback that NixOS gives users without their own.

@@ -29,7 +29,7 @@ in
       type = types.nullOr (types.strMatching "[1-9][0-9]?%");
       default = null;
       example = "30%";
-      description = "What beats leave of each usage limit of their account, unless a workspace sets another reserve; null for nothing.";
+      description = "The share of each usage limit to leave unused, unless a workspace sets another; null for none.";
     };
 
     budget = mkOption {

@@ -35,7 +35,7 @@ in
     path = mkOption {
       type = shaped "absolute path" "/[^[:cntrl:]]*";
       example = "/srv/site";
-      description = "The folder. It need not exist yet; with hardening on, one created later is read-only until the service restarts.";
+      description = "The folder. It need not exist yet; on NixOS with hardening, one created later is read-only until the service restarts.";
     };
 
     name = mkOption {
@@ -44,17 +44,17 @@ in
       description = "The display name.";
     };
 
-    interval = optional interval "The time from one run to the next. Excludes cron.";
-    cron = optional cron "When to run. Excludes interval.";
+    interval = optional interval "The time between runs. Can't be combined with cron.";
+    cron = optional cron "When to run. Can't be combined with interval.";
     tz = optional zone "The time zone of cron, an IANA name; null for the system's.";
-    maxTurns = optional types.ints.positive "The maximum number of turns of a beat.";
+    maxTurns = optional types.ints.positive "The maximum number of the model's replies in a beat.";
     timeout = optional interval "The maximum duration of a beat.";
     backgroundWait = optional interval "How long to wait for another turn after a beat has answered.";
     model = optional word "The model; null for the agent's default.";
 
     agent = optional (types.either word (
       types.listOf word
-    )) "The programs that may run its agents: claude, codex or acp:NAME. The first is the default.";
+    )) "The backends that may run its agents: claude, codex or acp:NAME. The first is the default.";
 
     permissions = optional (types.either (types.enum [ "skip" ]) (
       types.submodule {
@@ -88,7 +88,7 @@ in
       "none"
       "project"
     ]) (types.listOf word)) "The MCP servers that its agents may have.";
-    reserve = optional percentage "What its beats leave of each usage limit of their account.";
+    reserve = optional percentage "The share of each usage limit to leave unused.";
     onLimit = optional (types.enum [
       "resume"
       "skip"

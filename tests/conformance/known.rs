@@ -127,7 +127,7 @@ impl Known {
         let (last, others) = tested.split_last().context("no version was tested")?;
         writeln!(
             table,
-            "Every check at the time was run with {} and {last}, some\nalso with others.\n",
+            "All checks then available ran with {} and {last}, some\nalso with others.\n",
             others.join(", ")
         )?;
         writeln!(
