@@ -250,7 +250,8 @@ fn scan(paths: MonitorPaths, known: &StuckAgents, waiting: BTreeSet<String>, col
     // First, so that ended agents are not reported as stuck.
     let collected = collects.then(|| {
         // With invalid settings, no capture is removed: it could be one to keep.
-        let limits = read.as_ref().ok().map(|settings| settings.captures);
+        let valid = read.as_ref().ok().filter(|settings| settings.wrong.captures.is_none());
+        let limits = valid.map(|settings| settings.captures);
         let captures = captures.as_deref().zip(limits);
         gc::collect(&Scope { dir: &dir, captures, is_dry_run: false }, clock::now())
     });

@@ -99,7 +99,6 @@ fn is_harmless(invocation: &Invocation<'_>, own: &ProtectedPaths) -> bool {
         ["rules"] | ["rules", "list" | "check" | "log", ..] => true,
         // `murmur run NAME` starts a beat, and `murmur run -- command` only the command, which is checked itself.
         ["run", ..] => captures(&before_command) && before_command.len() < invocation.arguments().len(),
-        ["record", ..] => true,
         ["beat" | "gc", ..] => invocation.has_any(&["--dry-run"]),
         ["permission", "list" | "check" | "rules", ..] | ["question", "list", ..] => true,
         ["workspaces"]

@@ -79,7 +79,7 @@ pub struct JournalEntry {
     pub workspace: String,
     /// `ok`, `attention`, `error`, `limited` or `skipped`.
     pub outcome: OutcomeKind,
-    /// Wall-clock time of the agent, or of the attempt to start it; for a stuck agent, how long it had been quiet.
+    /// Wall-clock time of the beat, with its gates; for a stuck agent, how long it had been quiet.
     pub duration_ms: u64,
     /// With `attention`, the first 200 characters of the agent's answer; with `limited` and `skipped`, why; for a stuck
     /// agent, what it was doing.

@@ -308,7 +308,9 @@ fn a_manager_may_only_direct_other_agents() {
         assert_eq!(inspect(line, &place), Finding::Clear, "{line}");
         assert!(matches!(inspect(line, &self::place()), Finding::Refused { .. }), "{line}");
     }
-    for line in ["murmur gc", "murmur pause --all", "murmur resume x"] {
+    for line in
+        ["murmur gc", "murmur pause --all", "murmur resume x", "murmur record --output x -- claude -p hi"]
+    {
         assert!(matches!(inspect(line, &place), Finding::Refused { .. }), "{line}");
     }
     assert!(matches!(inspect("murmur stop", &place), Finding::Refused { .. }));

@@ -1,7 +1,7 @@
 //! Files that control an agent's next run, and ways to write a file. No command is ever run.
 
 /// Files that control the next run.
-pub(super) const TARGETS: [&str; 129] = [
+pub(super) const TARGETS: [&str; 131] = [
     ".claude/settings.json",
     ".claude/settings.local.json",
     ".claude/hooks/pre.sh",
@@ -130,6 +130,8 @@ pub(super) const TARGETS: [&str; 129] = [
     "/usr/local/bin/claude",
     "~/.local/bin/codex",
     "~/bin/goose",
+    "~/bin/claude-agent-acp",
+    "/usr/local/bin/codex-acp",
     "/usr/local/bin/opencode",
 ];
 
