@@ -251,8 +251,7 @@ fn scan(paths: MonitorPaths, known: &StuckAgents, waiting: BTreeSet<String>, col
     let collected = collects.then(|| {
         // With invalid settings, no capture is removed: it could be one to keep.
         let valid = read.as_ref().ok().filter(|settings| settings.wrong.captures.is_none());
-        let limits = valid.map(|settings| settings.captures);
-        let captures = captures.as_deref().zip(limits);
+        let captures = captures.as_deref().zip(valid.map(|settings| settings.captures));
         gc::collect(&Scope { dir: &dir, captures, is_dry_run: false }, clock::now())
     });
     let now = clock::now();
