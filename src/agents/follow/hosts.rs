@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 /// records are watched.
 const MOST: usize = 256;
 
-/// How long to wait for an unresponsive host.
+/// How long to wait for an unresponsive host, and for one to be followed.
 const FOREVER: Duration = Duration::MAX;
 
 /// The events after which a host is queried again; others change nothing that is shown. A gap may hide any of them.
@@ -35,8 +35,10 @@ pub(super) struct Hosts {
     followed: HashSet<AgentId>,
     /// Hosts that refused to be followed.
     refused: HashSet<AgentId>,
-    /// Hosts that could not be followed or waited for, to be retried.
+    /// Hosts that could not be followed, to be retried.
     failed: HashSet<AgentId>,
+    /// Unresponsive hosts that could not be waited for, to be retried. A new one has no socket yet, and soon answers.
+    unanswered: HashSet<AgentId>,
     /// Unresponsive hosts that are waited for.
     awaited: HashSet<AgentId>,
     following: JoinSet<()>,
@@ -82,6 +84,7 @@ impl Hosts {
             followed: HashSet::new(),
             refused: HashSet::new(),
             failed: HashSet::new(),
+            unanswered: HashSet::new(),
             awaited: HashSet::new(),
             following: JoinSet::new(),
             listener: None,
@@ -99,6 +102,7 @@ impl Hosts {
     pub(super) fn query_file(&mut self, path: &Path) {
         let stem = path.file_stem().and_then(|stem| stem.to_str());
         if let Some(Ok(agent)) = stem.map(AgentId::parse) {
+            self.unanswered.remove(&agent);
             self.query(agent);
         }
     }
@@ -119,14 +123,14 @@ impl Hosts {
     /// Queries the hosts in `closed` again, except awaited ones, and those that could not be followed.
     pub(super) fn recheck(&mut self, closed: Vec<AgentId>) {
         let closed = closed.into_iter().filter(|agent| !self.awaited.contains(agent));
-        let again: HashSet<AgentId> = closed.chain(self.failed.iter().cloned()).collect();
-        self.failed.clear();
+        let failed = self.failed.drain().chain(self.unanswered.drain());
+        let again: HashSet<AgentId> = closed.chain(failed).collect();
         again.into_iter().for_each(|agent| self.query(agent));
     }
 
     /// Whether there are hosts that only [`Self::recheck`] queries.
     pub(super) fn needs_recheck(&self) -> bool {
-        !self.failed.is_empty()
+        !self.failed.is_empty() || !self.unanswered.is_empty()
     }
 
     fn query(&mut self, agent: AgentId) {
@@ -158,7 +162,7 @@ impl Hosts {
                     }
                     Message::Answered(agent, answered) => {
                         self.awaited.remove(&agent);
-                        self.left(&agent, answered);
+                        self.answered(&agent, answered);
                         self.query(agent);
                     }
                 },
@@ -174,6 +178,15 @@ impl Hosts {
             Ok(()) => {}
             Err(AskError::Refused(_)) => _ = self.refused.insert(agent.clone()),
             Err(_) => _ = self.failed.insert(agent.clone()),
+        }
+    }
+
+    /// Records how waiting for an unresponsive host ended.
+    fn answered(&mut self, agent: &AgentId, answered: Result<(), AskError>) {
+        match answered {
+            Ok(()) => {}
+            Err(AskError::Refused(_)) => _ = self.refused.insert(agent.clone()),
+            Err(_) => _ = self.unanswered.insert(agent.clone()),
         }
     }
 
@@ -194,6 +207,7 @@ impl Hosts {
                     _ => {
                         self.refused.remove(agent);
                         self.failed.remove(agent);
+                        self.unanswered.remove(agent);
                     }
                 }
             }
@@ -203,19 +217,24 @@ impl Hosts {
 
     fn follow(&mut self, seen: &HostInfo) {
         let agent = &seen.agent_id;
-        if self.refused.contains(agent) || self.failed.contains(agent) {
+        if self.refused.contains(agent) {
             return;
         }
+        let (is_failed, is_unanswered) = (self.failed.contains(agent), self.unanswered.contains(agent));
         let (folder, agent, sender) = (self.folder.clone(), agent.clone(), self.sender.clone());
         let listener = self.listener.clone();
         match seen.condition {
-            Condition::Up(_) if self.followed.len() < MOST && self.followed.insert(agent.clone()) => {
+            Condition::Up(_)
+                if !is_failed && self.followed.len() < MOST && self.followed.insert(agent.clone()) =>
+            {
                 self.following.spawn(async move {
                     let left = follow(&folder, &agent, &sender, listener.as_ref()).await;
                     let _nobody_hears = sender.send(Message::Left(agent, left)).await;
                 });
             }
-            Condition::Silent if self.awaited.len() < MOST && self.awaited.insert(agent.clone()) => {
+            Condition::Silent
+                if !is_unanswered && self.awaited.len() < MOST && self.awaited.insert(agent.clone()) =>
+            {
                 self.following.spawn(async move {
                     let answered = answer(&folder, &agent).await;
                     let _nobody_hears = sender.send(Message::Answered(agent, answered)).await;
@@ -239,8 +258,9 @@ async fn follow(
     sender: &Sender<Message>,
     listener: Option<&Sender<Event>>,
 ) -> Result<(), AskError> {
-    let mut client = Client::connect(folder, &agent.socket(), PATIENCE).await?;
-    client.attach(None, PATIENCE).await?;
+    // It just answered, so a busy machine may only be slow.
+    let mut client = Client::connect(folder, &agent.socket(), FOREVER).await?;
+    client.attach(None, FOREVER).await?;
     // Something may have happened since the query.
     let mut is_telling = true;
     loop {

@@ -52,10 +52,10 @@ async fn a_host_is_queried_after_a_gap_and_left_when_its_events_end() {
 async fn only_a_refusal_is_permanent() {
     let mut hosts = hosts();
     hosts.left(&agent("no"), Err(AskError::Refused("full".into())));
-    hosts.left(&agent("slow"), Err(AskError::Silent(PATIENCE)));
+    hosts.answered(&agent("slow"), Err(AskError::Silent(PATIENCE)));
     hosts.left(&agent("ended"), Ok(()));
     assert_eq!(hosts.refused, [agent("no")].into());
-    assert_eq!(hosts.failed, [agent("slow")].into());
+    assert_eq!((hosts.unanswered.clone(), hosts.failed.len()), ([agent("slow")].into(), 0));
     assert!(hosts.needs_recheck());
     // It is retried only with the next check.
     hosts.follow(&seen("slow", Condition::Silent));
