@@ -20,7 +20,6 @@ mod trust;
 mod unknown;
 
 pub use agent::SANDBOX_VARIABLES;
-pub use codex::KEY as CODEX_KEY;
 pub use credentials::VARIABLES as CREDENTIAL_VARIABLES;
 pub use finding::{Check, Finding, Level};
 pub use hint::Hint;
@@ -55,8 +54,6 @@ pub struct Environment {
     pub time_zone: TimeZone,
     /// Whether a variable holds credentials for Claude Code.
     pub has_credentials: bool,
-    /// Whether [`CODEX_KEY`] is set.
-    pub has_codex_key: bool,
     /// Our user id.
     pub uid: u32,
     /// The values of [`SANDBOX_VARIABLES`].

@@ -4,7 +4,7 @@ use super::args::Doctor;
 use super::style::{Colors, Style, plain_line};
 use super::user_env::UserEnv;
 use crate::doctor::{
-    self, CODEX_KEY, CREDENTIAL_VARIABLES, Environment, Finding, Level, SANDBOX_VARIABLES, ServiceFile,
+    self, CREDENTIAL_VARIABLES, Environment, Finding, Level, SANDBOX_VARIABLES, ServiceFile,
 };
 use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
@@ -68,7 +68,6 @@ fn environment(env: &UserEnv, dir: DataDir, user: User) -> Environment {
         path: env.path(),
         time_zone: env.time_zone(),
         has_credentials: CREDENTIAL_VARIABLES.iter().any(is_set),
-        has_codex_key: is_set(&CODEX_KEY),
         uid: rustix::process::getuid().as_raw(),
         sandbox: SANDBOX_VARIABLES.into_iter().filter_map(sandbox).collect(),
         keys: env.keys(),

@@ -36,14 +36,14 @@ pub(super) async fn examine(
     let path = both_paths(login, &environment.path);
     Some(match find::find(&command.program, &path) {
         Ok(program) => {
-            let finding = one(&program, &path, environment.has_codex_key, LIMIT).await;
+            let finding = one(&program, &path, LIMIT).await;
             finding.naming_what_lacks(&Backend::Codex)
         }
         Err(error) => Check::CODEX.failed(&error),
     })
 }
 
-async fn one(program: &Path, path: &OsStr, has_key: bool, limit: Duration) -> Finding {
+async fn one(program: &Path, path: &OsStr, limit: Duration) -> Finding {
     let (check, shown) = (Check::CODEX, program.display());
     let said = match ask(program, path, &["--version"], limit).await {
         Ok(answer) => answer,
@@ -64,10 +64,7 @@ async fn one(program: &Path, path: &OsStr, has_key: bool, limit: Duration) -> Fi
         return judged;
     }
     let found = judged.found;
-    if has_key {
-        return check
-            .ok(format!("{found}; its key is set in the environment, which a service does not have"));
-    }
+    // Its app-server ignores `CODEX_API_KEY`, unlike `codex exec`.
     match ask(program, path, &["login", "status"], limit).await {
         Ok(ProgramOutput { status: Some(status), .. }) if status.success() => {
             check.ok(format!("{found}, logged in"))
@@ -106,9 +103,6 @@ async fn ask(program: &Path, path: &OsStr, args: &[&str], limit: Duration) -> Re
     })
 }
 
-/// Whether this variable holds a key for Codex.
-pub const KEY: &str = "CODEX_API_KEY";
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,13 +110,13 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     /// The finding about a script as Codex.
-    async fn of(script: &str, has_key: bool, limit: Duration) -> (Level, String) {
+    async fn of(script: &str, limit: Duration) -> (Level, String) {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("codex");
         std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
         let path = std::env::var_os("PATH").unwrap();
-        let finding = one(&program, &path, has_key, limit).await;
+        let finding = one(&program, &path, limit).await;
         (finding.level, finding.found.replace(&program.display().to_string(), "CODEX"))
     }
 
@@ -138,27 +132,20 @@ mod tests {
         );
         let without = "[ $1 = --version ] && echo codex-cli 0.170.1 || { echo unknown command >&2; exit 2; }";
         let (logged_in, not) = (logged_in.as_str(), not.as_str());
-        for (script, has_key, level, found) in [
-            (logged_in, false, Level::Ok, "CODEX is codex-cli 0.169.0, logged in"),
-            (not, false, Level::Warn, "CODEX is codex-cli 0.169.0, not logged in"),
-            (
-                not,
-                true,
-                Level::Ok,
-                "CODEX is codex-cli 0.169.0; its key is set in the environment, which a service does not have",
-            ),
+        for (script, level, found) in [
+            (logged_in, Level::Ok, "CODEX is codex-cli 0.169.0, logged in"),
+            (not, Level::Warn, "CODEX is codex-cli 0.169.0, not logged in"),
             (
                 without,
-                true,
                 Level::Fail,
                 "CODEX is codex-cli 0.170.1, but its app-server does not work: unknown command",
             ),
-            ("exit 0", false, Level::Fail, "CODEX does not print its version"),
-            ("echo no >&2; exit 3", false, Level::Fail, "CODEX --version ended with exit status: 3: no"),
+            ("exit 0", Level::Fail, "CODEX does not print its version"),
+            ("echo no >&2; exit 3", Level::Fail, "CODEX --version ended with exit status: 3: no"),
         ] {
-            assert_eq!(of(script, has_key, limit).await, (level, found.to_owned()));
+            assert_eq!(of(script, limit).await, (level, found.to_owned()));
         }
-        let silent = of("exec sleep 1000", false, Duration::from_millis(50)).await;
+        let silent = of("exec sleep 1000", Duration::from_millis(50)).await;
         assert_eq!(silent, (Level::Fail, "CODEX --version did not finish".to_owned()));
     }
 }

@@ -33,9 +33,9 @@ pub(super) fn is_line_field(name: &[u8]) -> bool {
         name,
         b"uuid" | b"timestamp" | b"tool_use_result" | b"tool_result_meta"
         // Messages.
-        | b"agent_id" | b"api_error" | b"api_error_params" | b"api_error_status" | b"api_error_type" | b"isReplay"
+        | b"agent_id" | b"api_error" | b"api_error_params" | b"api_error_status" | b"api_error_type" | b"isMeta" | b"isReplay"
         | b"isSynthetic" | b"is_api_error_message" | b"sourceToolAssistantUUID" | b"toolUseResult" | b"subagent_type" | b"task_description" | b"thinking_display"
-        | b"thinking_duration_ms"
+        | b"thinking_duration_ms" | b"toolDenialKind"
         // The result.
         | b"deferred_tool_use" | b"duration_api_ms" | b"duration_ms" | b"errors" | b"fast_mode_disabled_reason"
         | b"fast_mode_state" | b"first_content_frame_ms" | b"is_error" | b"modelUsage"
