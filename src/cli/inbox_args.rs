@@ -5,9 +5,9 @@ use clap::Args as ClapArgs;
 /// List everything that is waiting for you
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Lists calls, questions, usage limits that are reached, budgets that are used up, failing heartbeats, unreadable \
-rules, untrusted repositories and stuck agents, nearest deadline first. A request's number works in place of its id, \
-and is not reused for another request within a day.")]
+Lists calls, questions, reached usage limits, used-up reserves and budgets, failing heartbeats, unreadable rules, \
+untrusted repositories and stuck agents, nearest deadline first. A request's number works in place of its id, and is \
+not reused within a day.")]
 pub(crate) struct Inbox {
     /// Keep running and show changes
     #[arg(long)]

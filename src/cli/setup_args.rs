@@ -25,8 +25,8 @@ The settings file of each scope:
 Nothing else in the file changes.
 
 Examples:
-  murmur setup hooks                   show more of all your sessions
-  murmur setup hooks --scope local     the same in this folder only
+  murmur setup hooks                   install hooks for all your sessions
+  murmur setup hooks --scope local     install hooks for this folder only
   murmur setup hooks --dry-run         show what would change
   murmur setup hooks --check           check that the installed hook works
   murmur setup hooks --remove          remove the hooks

@@ -72,7 +72,7 @@ Heartbeats
 
 Agents
   !                     works in the folder of another agent
-  a                     also list agents that have exited, or not
+  a                     show or hide agents that have exited
   s                     stop the agent
   y n                   show its request, to answer it
 
@@ -91,7 +91,7 @@ Transcript
 Outcomes in a strip
   . ok   ! attention   E error   L limited   - skipped
   ? waiting   s stopped
-Activity: how much an agent did in each of the last 12 times 10 s";
+Activity: how much an agent did in each of the last 12 periods of 10 s";
 
 impl Model {
     /// Handles a key.
