@@ -365,6 +365,16 @@ fn a_running_beat_is_followed_to_its_end() {
     let mut shown = BufReader::new(show.stdout.take().unwrap()).lines().map(Result::unwrap);
     let before: Vec<String> = shown.by_ref().take_while(|line| line != "One.").collect();
     assert!(before.iter().any(|line| line.contains("running for")), "{before:?}");
+    // A beat that is about to end has a line already.
+    let id = before.iter().find_map(|line| line.trim().strip_prefix("beat     ")).unwrap();
+    let line = json!({ "ts": sys::clock::rfc3339(sys::clock::now()), "workspace": site.path(), "outcome": "ok",
+        "durationMs": 1, "beat": id });
+    std::fs::write(env.data().join("heartbeats.jsonl"), format!("{line}\n")).unwrap();
+    for name in ["site", "last", id] {
+        let text = env.run(["show", name]);
+        assert!(text.contains("  outcome  ok") && !text.contains("running for"), "{name}: {text}");
+    }
+    std::fs::remove_file(env.data().join("heartbeats.jsonl")).unwrap();
     gate.write_all(b"..").unwrap();
     let after: Vec<String> = shown.collect();
     assert_eq!(after[..2], ["Two.", ""]);

@@ -10,6 +10,7 @@ use derun::cli::span::span;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};
+use sys::clock;
 
 /// A time too short to mention.
 const BRIEF: SignedDuration = SignedDuration::from_mins(1);
@@ -43,6 +44,11 @@ impl Serialize for Kind {
     }
 }
 
+/// The form that every other time of murmur has.
+fn as_rfc3339<S: Serializer>(at: &Option<Timestamp>, to: S) -> Result<S::Ok, S::Error> {
+    at.map(clock::rfc3339).serialize(to)
+}
+
 /// Something that waits for a person.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -58,10 +64,10 @@ pub(in crate::cli) struct InboxEntry {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::cli) text: Option<String>,
     /// Since when it waits, if it isn't a request, RFC 3339.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_rfc3339")]
     pub(in crate::cli) since: Option<Timestamp>,
     /// When it ends by itself, RFC 3339.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_rfc3339")]
     pub(in crate::cli) deadline: Option<Timestamp>,
     /// The command that answers it or solves it.
     pub(in crate::cli) command: String,

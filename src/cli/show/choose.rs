@@ -113,11 +113,18 @@ pub(in crate::cli) fn latest(
         if began.is_some() && entry.ended() <= began {
             break;
         }
-        if entry.kind.is_beat() && is_it(&entry) && (latest.is_none() || entry.started() > began) {
+        let is_later =
+            latest.as_ref().is_none_or(|run| entry.started() > began || is_same(&run.entry, &entry));
+        if entry.kind.is_beat() && is_it(&entry) && is_later {
             latest = Some(run(entry, false));
         }
     }
     Ok(latest)
+}
+
+/// Whether these are of the same beat.
+fn is_same(one: &JournalEntry, other: &JournalEntry) -> bool {
+    one.beat.is_some() && one.beat == other.beat
 }
 
 /// The journal's lines that contain `needle`, newest first.
@@ -137,10 +144,19 @@ pub(super) fn newest(
 ) -> anyhow::Result<Option<Run>> {
     let survey = unfinished::survey(&dir.beats())?;
     let running = survey.running.into_iter().rev().map(|begun| begun.entry).find(|entry| is_it(entry));
-    if let Some(entry) = running {
-        return Ok(Some(Run { entry, is_running: true, is_hosted: false }));
-    }
     let mut entries = Entries::new(lines(dir, needle)?, None);
+    if let Some(running) = running {
+        // A beat that is about to end has a line already.
+        let began = running.started();
+        while let Some(FoundEntry { entry, .. }) =
+            entries.next_entry(|_| true)?.filter(|at| at.entry.ended() > began)
+        {
+            if entry.kind.is_beat() && is_same(&running, &entry) {
+                return Ok(Some(Run { entry, is_running: false, is_hosted: false }));
+            }
+        }
+        return Ok(Some(Run { entry: running, is_running: true, is_hosted: false }));
+    }
     while let Some(found) = entries.next_entry(|_| true)? {
         if found.entry.kind.is_beat() && is_it(&found.entry) {
             return Ok(Some(Run { entry: found.entry, is_running: false, is_hosted: false }));
@@ -198,6 +214,7 @@ fn by_id(start: &str, dir: &DataDir) -> anyhow::Result<Option<Run>> {
     // A short prefix may match a million beats.
     while let (true, Some(next)) = (found.len() < naming::ENOUGH, entries.next_entry(|_| true)?) {
         if next.entry.kind.is_beat() && begins(&next.entry) {
+            found.retain(|run| !is_same(&run.entry, &next.entry));
             found.push(Run { entry: next.entry, is_running: false, is_hosted: false });
         }
     }
