@@ -17,8 +17,8 @@
 //!
 //! The sixteen crates come first; none uses murmur's own modules. Seven are not about murmur:
 //!
-//! - `sys` (crates/sys): the operating system, with all unsafe code and clock reads; and `sys::error`, the one error
-//!   type
+//! - `sys` (crates/sys): the operating system, with all unsafe code and reads of the wall clock; and `sys::error`, the
+//!   one error type
 //! - `rotate` (crates/rotate): append-only files that processes share, rotated by size into dated zstd files
 //! - `secrets` (crates/secrets): finds and masks secrets in text
 //! - `shell_guard` (crates/shell-guard): reads shell commands and refuses catastrophic ones

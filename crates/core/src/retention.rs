@@ -45,10 +45,11 @@ pub fn removals(
     // The newest capture of each heartbeat, as far as captures from this position on tell.
     let (mut newest, mut from) = (HashMap::new(), captures.len());
     let mut removals = Vec::new();
+    let shortest = limits.keep.min(limits.keep_failed).signed();
     for (place, capture) in captures.iter().enumerate() {
         let age = now.duration_since(capture.started);
         let is_large = total > limits.max.bytes();
-        if age <= limits.keep.signed() && !is_large {
+        if age <= shortest && !is_large {
             break;
         }
         let Some(Beat { heartbeat, failed }) = beat(place) else { continue };
@@ -81,10 +82,16 @@ mod tests {
     /// Captures as `name`, `!` for a failed one, `@` and its age in days, `=` and its bytes, oldest first; returns
     /// those that are removed.
     fn removed(captures: &str, max: u64) -> String {
+        removed_after(captures, max, (14, 90))
+    }
+
+    /// The same, if captures are kept for these days: others, and failed ones.
+    fn removed_after(captures: &str, max: u64, (keep, keep_failed): (u32, u32)) -> String {
         let now = Timestamp::from_second(1000 * DAY).unwrap();
         let days = |days: u32| Interval::from_secs(days * 86_400).unwrap();
         let max = format!("{max}B").parse().unwrap();
-        let limits = Captures { keep: days(14), keep_failed: days(90), max, ..Captures::default() };
+        let limits =
+            Captures { keep: days(keep), keep_failed: days(keep_failed), max, ..Captures::default() };
         let (mut all, mut beats) = (Vec::new(), Vec::new());
         for text in captures.split_whitespace() {
             let (name, rest) = text.split_once('@').unwrap();
@@ -114,6 +121,17 @@ mod tests {
             ("?@99=1 a@20=1 ?@1=1", ""),
         ] {
             assert_eq!(removed(captures, 1000), expected, "{captures}");
+        }
+    }
+
+    #[test]
+    fn failed_captures_can_go_earlier() {
+        for (captures, expected) in [
+            ("a!@20=1 a@15=1 a@1=1", "a!@20=1 Age"),
+            ("a@91=1 b!@20=1 a!@13=1 a@1=1", "a@91=1 Age"),
+            ("a!@14=1 a@1=1", ""),
+        ] {
+            assert_eq!(removed_after(captures, 1000, (90, 14)), expected, "{captures}");
         }
     }
 

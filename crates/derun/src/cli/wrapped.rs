@@ -16,13 +16,13 @@ const LISTED: usize = 2;
 #[cfg(unix)]
 const NARROWEST: usize = 20;
 
-/// The width of the terminal that standard output is; `None` if it is none.
+/// The width of the terminal that standard output is; `None` if it isn't one.
 #[must_use]
 pub fn output_width() -> Option<usize> {
     width_of(&io::stdout())
 }
 
-/// The width of the terminal that standard error is; `None` if it is none.
+/// The width of the terminal that standard error is; `None` if it isn't one.
 #[must_use]
 pub fn error_width() -> Option<usize> {
     width_of(&io::stderr())
