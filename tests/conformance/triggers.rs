@@ -100,8 +100,10 @@ pub(crate) fn breaker(claude: &Path) -> Result<()> {
     let mut place = Place::new(claude, &json!([refused]))?;
     place.run(&["start"])?;
     let mut log = Log::follow(&place)?;
-    configure(&place, &json!({ "lastRun": null, "cron": null, "interval": "2s", "breaker": 2 }))?;
-    let (one, two, report) = (log.next()?, log.next()?, log.next()?);
+    configure(&place, &json!({ "lastRun": null, "cron": null, "interval": "1h", "breaker": 2 }))?;
+    let one = log.next()?;
+    outcome(&place, "error")?;
+    let (two, report) = (log.next()?, log.next()?);
     ensure!(one["outcome"] == "error" && two["outcome"] == "error", "{one} {two}");
     ensure!(report["outcome"] == "attention" && report["kind"] == "failing", "{report}");
     let held = heartbeat(&place)?;
