@@ -138,7 +138,7 @@ fn run_block(page: &Page, block: &Block, shell: &mut Shell<'_>, wrong: &mut Stri
     };
     for command in commands {
         let ran = if block.on_terminal {
-            shell.run_on_terminal(&command.script, block.typed.as_deref())
+            shell.run_on_terminal(&command.script, block.typed.as_deref().map(|typed| command.prompt(typed)))
         } else {
             shell.run(&command.script)
         };

@@ -55,3 +55,57 @@ pulse() {
   printf '{"timestamp":"%s","agent_id":"%s","tool_name":"%s","last_action":"%s","current_task":"%s","git_branch":"%s","workspace":"%s","pid":0,"session_id":"s-%s","state":"%s"}\n' \
     "$(date -u -d "$1 minutes ago" +%FT%T.000Z)" "${@:2:6}" "$2" "$8" >~/.murmur/heartbeats/"$2".json
 }
+
+# two_agents: a stuck one and an idle one.
+two_agents() {
+  pulse 41 site-1 Bash 'cargo test --workspace' 'Fix the build' main /srv/site running
+  pulse 2 claude-8d3f Edit src/lib.rs 'Write the docs' docs /srv/app idle
+}
+
+# site TEXT: ~/site has this HEARTBEAT.md (with \n for newlines) and runs daily.
+site() {
+  mkdir -p ~/site && printf -- "$1\n" >~/site/HEARTBEAT.md && murmur add ~/site --interval 1d
+}
+
+# request COMMAND: a beat of ~/site, in the background, waits for approval of the command.
+request() {
+  fake_call Bash "{\"command\":\"$1\"}"
+  murmur beat ~/site >/dev/null &
+  until_line "$1" murmur inbox --watch
+}
+
+# notified: a notification about a beat of ~/site was sent.
+notified() {
+  mkdir -p ~/.config/murmur
+  printf '[notify.channels.phone]\ntype = "command"\ncommand = ["true"]\n' >~/.config/murmur/config.toml
+  site Look. && fake attention && murmur start
+  until_line delivered tail -n +1 --retry --follow=name ~/.murmur/notifications.jsonl
+}
+
+# tests_pass, test_fails: what the agent does from now on.
+tests_pass() {
+  echo '{"costUsd":0.0102}' >.fake-claude.json
+  fake_script <<'EOF'
+[[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"make test"},"result":"12 tests passed"}],
+ [{"type":"tool_use","id":"t2","name":"Bash","input":{"command":"git status --short"},"result":""}],
+ [{"type":"text","text":"HEARTBEAT_OK"}]]
+EOF
+}
+test_fails() {
+  fake_script <<'EOF'
+[[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"make test"},"result":"1 of 12 tests failed"}],
+ [{"type":"text","text":"ATTENTION: test_login fails."}]]
+EOF
+}
+
+# question: a beat of ~/site, in the background, asks which database to use; its output is in ~/beat.
+question() {
+  fake_call AskUserQuestion '{"questions":[{"question":"Which database do the tests use?","header":"Database","multiSelect":false,"options":[{"label":"Postgres","description":"as in production"},{"label":"SQLite","description":"faster"}]}]}'
+  murmur beat ~/site >~/beat 2>&1 &
+  until_line Postgres murmur question list --watch
+}
+
+# failing_build: a build.sh that exits with 3.
+failing_build() {
+  printf '#!/bin/sh\necho compiling; echo 2 warnings >&2; exit 3\n' >build.sh && chmod +x build.sh
+}

@@ -66,22 +66,22 @@ impl<'env> Shell<'env> {
         self.source(&self.meant(script))
     }
 
-    /// Runs one command line on a terminal of 80 columns without colors, without a pager, and types the answer to its
-    /// prompt.
-    pub(super) fn run_on_terminal(&mut self, script: &str, typed: Option<&str>) -> Ran {
+    /// Runs one command line on a terminal of 80 columns without colors, without a pager. At the prompt, types the
+    /// answer.
+    pub(super) fn run_on_terminal(&mut self, script: &str, answer: Option<(&str, &str)>) -> Ran {
         const OVER: &str = "[over]";
         let mut terminal = Terminal::open();
         self.count += 1;
         let file = self.scratch("sh");
         std::fs::write(&file, self.meant(script)).unwrap();
         let (file, to) = (file.display(), terminal.path());
-        let from = typed.map_or("/dev/null", |_| &to);
+        let from = answer.map_or("/dev/null", |_| &to);
         let line = format!(
             "export NO_COLOR=1 PAGER=cat; . '{file}' >{to} 2>&1 <{from}; echo $?; unset NO_COLOR PAGER; printf '{OVER}' >{to}\n"
         );
         let _ended = self.stdin.write_all(line.as_bytes());
-        if let Some(typed) = typed {
-            terminal.wait_for(": ");
+        if let Some((prompt, typed)) = answer {
+            terminal.wait_for(prompt);
             terminal.send(format!("{typed}\n"));
         }
         terminal.wait_for(OVER);
