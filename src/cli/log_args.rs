@@ -43,10 +43,10 @@ pub(super) struct Log {
     /// Show only beats until WHEN
     #[arg(long, value_name = "WHEN", value_parser = until)]
     pub(super) until: Option<Timestamp>,
-    /// Show only beats whose summary matches this regular expression
+    /// Show only beats whose text matches this regular expression
     #[arg(long, value_name = "REGEX", value_parser = pattern)]
     pub(super) grep: Option<Regex>,
-    /// Print only id, outcome, name and summary
+    /// Print only id, outcome, name and text
     #[arg(long, conflicts_with = "json")]
     pub(super) oneline: bool,
     /// Show runs, last outcomes, median duration and cost of each heartbeat

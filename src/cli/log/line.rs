@@ -46,7 +46,7 @@ const INDENT: &str = "  ";
 pub(super) enum Form {
     /// The journal line.
     Json,
-    /// Only id, outcome, name and summary.
+    /// Only id, outcome, name and text.
     OneLine,
     /// A row that fits the terminal.
     Table,
