@@ -38,14 +38,20 @@ pub(super) fn check(command: &Command) -> Result<(), Failure> {
         Command::Gc(args) if !args.dry_run => "remove files",
         Command::Record(_) => "start agents",
         Command::Host(args) => match &args.command {
-            HostCommand::Spawn(_) | HostCommand::Send(_) | HostCommand::Stop(_) => {
+            HostCommand::Spawn(_)
+            | HostCommand::Send(_)
+            | HostCommand::Interrupt(_)
+            | HostCommand::Stop(_) => {
                 return caller::require_manager_here("control other agents");
             }
             _ => return Ok(()),
         },
         Command::Agent(args) => match &args.command {
             AgentCommand::Chat(_) => "chat with agents",
-            AgentCommand::Start(_) | AgentCommand::Send(_) | AgentCommand::Stop(_) => {
+            AgentCommand::Start(_)
+            | AgentCommand::Send(_)
+            | AgentCommand::Interrupt(_)
+            | AgentCommand::Stop(_) => {
                 return caller::require_manager_here("control other agents");
             }
             _ => return Ok(()),

@@ -31,8 +31,8 @@ pub(super) fn heartbeats(environment: &Environment, config: &Result<Resolved, Fi
     let broken = broken.iter().flat_map(|problem| problem.all());
     let problems = config.problems.iter().chain(broken).map(|problem| check.failed(problem));
     let warnings = config.warnings.iter().map(|warning| check.failed(warning).into_warning());
-    let warnings =
-        warnings.chain(config.ahead.iter().map(|ahead| check.warn(ahead.to_string(), Hint::START)));
+    let warnings = warnings
+        .chain(config.ahead.iter().map(|ahead| check.warn(ahead.to_string(), Hint::FORGET_THE_LAST_RUN)));
     let settings = settings.unwrap_or_default();
     let notices = config.heartbeats.iter().flat_map(|heartbeat| {
         let notices = sources::notices(heartbeat, &settings.asking).into_iter();

@@ -303,7 +303,7 @@ impl Model {
                 match (detail.pager.find(letter == 'n'), letter) {
                     (Found::Ahead, _) => {}
                     (Found::Wrapped, 'n') => return self.say("search continued at the top"),
-                    (Found::Wrapped, _) => return self.say("continued at the end"),
+                    (Found::Wrapped, _) => return self.say("search continued at the end"),
                     (Found::Only, _) => return self.say("no other matches"),
                     (Found::Nothing, _) => return self.say("no matches"),
                 }

@@ -64,7 +64,7 @@ two_agents() {
 
 # site TEXT: ~/site has this HEARTBEAT.md (with \n for newlines) and runs daily.
 site() {
-  mkdir -p ~/site && printf -- "$1\n" >~/site/HEARTBEAT.md && murmur add ~/site --interval 1d
+  mkdir -p ~/site && printf %b\\n "$1" >~/site/HEARTBEAT.md && murmur add ~/site --interval 1d
 }
 
 # request COMMAND: a beat of ~/site, in the background, waits for approval of the command.

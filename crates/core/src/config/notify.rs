@@ -83,7 +83,7 @@ impl EventKind {
 pub struct Notify {
     /// The kinds of events to report.
     pub when: BTreeSet<EventKind>,
-    /// The shortest time between two messages about one heartbeat.
+    /// The shortest time between two messages of a kind about one heartbeat; those about its beats are one kind.
     pub cooldown: Interval,
     /// When nothing is sent; what happens meanwhile is sent afterwards.
     pub quiet_hours: Option<ActiveHours>,
@@ -169,7 +169,8 @@ impl Notify {
 pub(super) struct NotifyKeys {
     /// The kinds of events to report. Default: all.
     when: Option<BTreeSet<Choice>>,
-    /// The shortest time between two messages about one heartbeat. Default: 10m.
+    /// The shortest time between two messages of a kind about one heartbeat; those about its beats are one kind.
+    /// Default: 10m.
     #[schemars(with = "Option<Interval>")]
     cooldown: Option<Spanned<<Interval as Check>::Raw>>,
     /// When nothing is sent. What happens meanwhile is sent afterwards.
