@@ -18,6 +18,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use sys::clock;
 use sys::failure;
+use sys::text::shown_line;
 
 pub(super) fn run(args: &Agent, env: &UserEnv) -> anyhow::Result<ExitCode> {
     match &args.command {
@@ -56,7 +57,7 @@ fn set_or_show(
             set(meant.map_or(agent, |meant| &meant.agent_id), title, json, env)?;
             // It may start later, or the id may be misspelled.
             if meant.is_none() {
-                let agent = plain_line(agent);
+                let agent = shown_line(agent);
                 note(format_args!("there is no agent {agent} now; see: murmur agent list"))?;
             }
         }
@@ -94,7 +95,7 @@ fn show(agent: &str, json: bool, env: &UserEnv) -> anyhow::Result<()> {
     if json {
         print(agent, &title)?;
     } else if title.is_empty() {
-        writeln!(io::stderr(), "no task set for {}", plain_line(agent))?;
+        writeln!(io::stderr(), "no task set for {}", shown_line(agent))?;
     } else {
         writeln!(stdout(), "{}", plain_line(&title))?;
     }
@@ -111,7 +112,7 @@ fn set(agent: &str, title: &str, json: bool, env: &UserEnv) -> anyhow::Result<()
     if json {
         return Ok(print(agent, &task::get(&dir, agent))?);
     }
-    let (agent, title) = (plain_line(agent), plain_line(&task::get(&dir, agent)));
+    let (agent, title) = (shown_line(agent), plain_line(&task::get(&dir, agent)));
     if title.is_empty() {
         writeln!(stdout(), "{agent} has no task")?;
     } else {

@@ -38,6 +38,7 @@ use std::time::Duration;
 use sys::error::{Failure, Hinted};
 use sys::failure;
 use sys::paths::DataDir;
+use sys::text::{Shown, shown_line};
 use sys::{clock, shell, spelling};
 
 /// How long the login shell may take to print its PATH.
@@ -100,14 +101,14 @@ pub(super) fn run(args: &Beat, env: &UserEnv) -> anyhow::Result<ExitCode> {
 fn warnings(dir: &DataDir, heartbeat: &Heartbeat, job: &Job, settings: &Settings) -> Vec<String> {
     let mut warnings = Vec::new();
     if heartbeat.unedited {
-        let file = plain_line(&heartbeat.file.to_string_lossy());
+        let file = shown_line(&heartbeat.file.to_string_lossy());
         warnings.push(format!("{file} is not edited yet; the daemon will not start it until you edit it"));
     }
     if !heartbeat.is_enabled() {
         warnings.push("\"enabled\" is false, so the daemon will not start it".to_owned());
     }
     let notices = sources::notices(heartbeat, &settings.asking);
-    warnings.extend(notices.iter().map(|notice| plain_line(notice)));
+    warnings.extend(notices.iter().map(|notice| shown_line(notice)));
     let asks = [heartbeat.settings.asking, heartbeat.settings.tighter].map(|asking| asking.questions);
     warnings.extend(nobody_answers(dir, &job.policy, asks.contains(&Some(Questions::Broker))));
     warnings
@@ -269,7 +270,7 @@ fn print(
 
 /// Prints the invocation and the source of each setting.
 fn show(invocation: &Invocation, heartbeat: &Heartbeat, settings: &Settings) -> anyhow::Result<ExitCode> {
-    let mut out = stdout().lock();
+    let mut out = Shown(stdout().lock());
     writeln!(out, "cwd: {}", invocation.cwd.display())?;
     writeln!(out, "argv:\n  {}", invocation.program.display())?;
     for arg in &invocation.args {
@@ -280,7 +281,7 @@ fn show(invocation: &Invocation, heartbeat: &Heartbeat, settings: &Settings) -> 
         writeln!(out, "  {key}: {}  ({source})", plain_line(&value))?;
     }
     for notice in sources::notices(heartbeat, &settings.asking) {
-        writeln!(out, "  notice: {}", plain_line(&notice))?;
+        writeln!(out, "  notice: {}", shown_line(&notice))?;
     }
     writeln!(out, "environment:")?;
     for (name, value) in &invocation.env {

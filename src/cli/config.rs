@@ -2,7 +2,6 @@
 
 use super::config_args::ConfigCommand;
 use super::schema;
-use super::style::plain_line;
 use super::user_env::UserEnv;
 use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
@@ -14,7 +13,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use sys::clock;
 use sys::error::Hinted;
-use sys::text::Shown;
+use sys::text::{Shown, shown_line};
 
 pub(super) fn run(command: &ConfigCommand, env: &UserEnv) -> anyhow::Result<ExitCode> {
     match command {
@@ -36,7 +35,7 @@ fn path(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
     }
     for path in files {
         let missing = if path.exists() { "" } else { "  (does not exist)" };
-        writeln!(out, "{}{missing}", plain_line(&path.display().to_string()))?;
+        writeln!(out, "{}{missing}", shown_line(&path.display().to_string()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -19,6 +19,7 @@ use sys::atomic;
 use sys::failure;
 use sys::process::{self, Signal};
 use sys::scratch;
+use sys::text::{Styled, shown_line};
 use sys::watch::{Watch, WatchedFolder};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
@@ -54,12 +55,16 @@ pub(super) fn run(env: &UserEnv) -> anyhow::Result<ExitCode> {
     let runtime = super::runtime()?;
     // From here on, a signal cleans up first.
     let mut told = runtime.block_on(async { StopSignals::new() })?;
-    let mut out = Wrapped::new(stdout().lock(), output_width());
+    let mut out = Wrapped::new(Styled(stdout().lock()), output_width());
     let stage = scratch::folder("murmur-demo-", &env.home()).context("cannot create a temporary folder")?;
     let home = stage.path().canonicalize()?;
     let data = home.join("murmur");
     set_stage(&home, &data)?;
-    writeln!(out, "Three workspaces, each with a HEARTBEAT.md, in {}:", home.display())?;
+    writeln!(
+        out,
+        "Three workspaces, each with a HEARTBEAT.md, in {}:",
+        shown_line(&home.display().to_string())
+    )?;
     for (name, prompt, _) in RUNS {
         writeln!(out, "  {name:<8}  {prompt}")?;
     }

@@ -17,6 +17,7 @@ use std::process::{Command, ExitCode};
 use sys::error::Hinted;
 use sys::failure;
 use sys::shell;
+use sys::text::shown_line;
 
 pub(super) fn run(args: &Edit, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.read_data_dir()?;
@@ -48,7 +49,7 @@ pub(super) fn run(args: &Edit, env: &UserEnv) -> anyhow::Result<ExitCode> {
     if let Some(problem) = edited.problem(settings.as_ref()) {
         bail!(problem.failure());
     }
-    let id = plain_line(edited.id.as_str());
+    let id = shown_line(edited.id.as_str());
     if edited.unedited {
         writeln!(stdout(), "{id} is not edited yet; the daemon will not start it until you edit it")?;
     } else {

@@ -28,7 +28,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use sys::error::{Failure, Hinted};
 use sys::paths::DataDir;
-use sys::text::Shown;
+use sys::text::Styled;
 use sys::{clock, failure};
 
 /// Prints `row` with its number and the commands that answer it.
@@ -36,7 +36,7 @@ pub(super) fn print(out: &mut impl Write, row: Row, dir: &DataDir, style: Style)
     let now = clock::now();
     // Without a number, a request still has its id.
     let numbers = numbers::give(dir, &[&row.id], now).unwrap_or_default();
-    InboxEntry::request(row).numbered(numbers.first().copied()).print(&mut Shown(out), style, now)
+    InboxEntry::request(row).numbered(numbers.first().copied()).print(&mut Styled(out), style, now)
 }
 
 /// The name of the request `id` at a terminal: its number. Other output has the id, since it may be read when the

@@ -14,7 +14,7 @@ use serde::Serialize;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use sys::clock::{self, rfc3339};
-use sys::text::Shown;
+use sys::text::{Styled, shown_line};
 
 /// An account, as `--json` prints it.
 #[derive(Debug, Serialize)]
@@ -48,7 +48,7 @@ struct WindowJson<'a> {
 
 pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let (limits, now) = (limits::read(&env.read_data_dir()?)?, clock::now());
-    let mut out = Shown(Wrapped::new(stdout().lock(), output_width().filter(|_| !args.json)));
+    let mut out = Styled(Wrapped::new(stdout().lock(), output_width().filter(|_| !args.json)));
     if args.json {
         let accounts: Vec<AccountJson<'_>> =
             limits.accounts.iter().map(|(account, usage)| account_json(account, usage, now)).collect();
@@ -92,7 +92,7 @@ fn print(
     usage: &Usage,
     now: Timestamp,
 ) -> io::Result<()> {
-    writeln!(out, "{}", style.bold(plain_line(account.as_str())))?;
+    writeln!(out, "{}", style.bold(shown_line(account.as_str())))?;
     if let Some(hold) = usage.held(now) {
         let (end, window) = (span(hold.until.duration_since(now)), plain_line(&spoken(&hold.window)));
         writeln!(out, "  on hold for {end} ({}): the {window} limit is reached", local_time(hold.until))?;

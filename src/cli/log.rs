@@ -28,7 +28,7 @@ use std::process::ExitCode;
 use sys::error::Hinted;
 use sys::failure;
 use sys::paths::DataDir;
-use sys::text::Shown;
+use sys::text::Styled;
 use sys::{clock, shell, spelling};
 
 pub(super) use span::{count, pattern, since, until};
@@ -66,7 +66,7 @@ pub(super) fn run(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
         (.., false) => Form::Whole,
     };
     let mut printer = Printer::new(form, Style::of_stdout(), is_terminal);
-    let mut out = Shown(stdout().lock());
+    let mut out = Styled(stdout().lock());
     let unreadable = || format!("cannot read {}", dir.journal().display());
     // Follow from where the first read ended, so that no line is missed or repeated.
     let tail = Tail::from_end(dir.journal()).with_context(unreadable)?;

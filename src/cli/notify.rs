@@ -10,6 +10,7 @@ use ::notify::event::Event;
 use ::notify::log::LogEntry;
 use ::notify::message::Message;
 use anyhow::{Context, bail};
+use derun::cli::json;
 use derun::cli::stdout::stdout;
 use derun::cli::wrapped::{Wrapped, output_width};
 use jiff::Timestamp;
@@ -116,8 +117,8 @@ fn log(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
     }
     if args.json {
         for line in lines.iter().rev() {
-            out.write_all(line.strip_suffix(b"\n").unwrap_or(line))?;
-            writeln!(out)?;
+            let line = line.strip_suffix(b"\n").unwrap_or(line);
+            writeln!(out, "{}", json::escaped(&String::from_utf8_lossy(line)))?;
         }
     } else {
         let zone = clock::local_zone();

@@ -216,6 +216,7 @@ mod tests {
             ("log -n", None),
             ("log --name", Some((Noun::Heartbeat, Agents::All))),
             ("log --since", None),
+            ("rules log --name", Some((Noun::Heartbeat, Agents::All))),
             ("show", Some((Noun::Beat, Agents::All))),
             ("show --full", Some((Noun::Beat, Agents::All))),
         ] {

@@ -21,7 +21,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use sys::error::Failure;
 use sys::paths::DataDir;
-use sys::text::Shown;
+use sys::text::{Shown, shown_line};
 use sys::unreadable::unwritable;
 use sys::{clock, failure, shell};
 
@@ -132,7 +132,7 @@ fn reset_failures(
 pub(super) fn shown(id: Option<&HeartbeatId>) -> (String, String) {
     match id {
         None => ("all heartbeats".to_owned(), "--all".to_owned()),
-        Some(id) => (plain_line(id.as_str()), plain_line(&shell::path(Path::new(id.as_str())))),
+        Some(id) => (shown_line(id.as_str()), shown_line(&shell::path(Path::new(id.as_str())))),
     }
 }
 

@@ -57,7 +57,7 @@ pub(crate) struct RulesLog {
     #[arg(short = 'n', value_name = "N", default_value = "20", value_parser = count, allow_negative_numbers = true)]
     pub(crate) count: usize,
     /// Show only decisions on calls of agents with this ID, project, folder or heartbeat
-    #[arg(long)]
+    #[arg(long, value_name = "NAME|PATH")]
     pub(crate) name: Option<String>,
     /// Show only decisions since WHEN, such as 2h, today or 2026-11-22
     #[arg(long, value_name = "WHEN", value_parser = since)]

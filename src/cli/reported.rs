@@ -8,6 +8,7 @@ use murmur_core::permit::pipeline::ASK;
 use murmur_rpc::envelope::Event;
 use murmur_store::pulse::action;
 use serde_json::Value;
+use sys::text::shown_line;
 
 /// How many characters of a description or summary to show.
 const SHORT: usize = 120;
@@ -49,8 +50,8 @@ pub(super) fn value<'a>(payload: &'a Value, key: &str) -> Option<&'a Value> {
 /// A call in one line: the tool, and what it does.
 pub(super) fn call(tool: &str, input: &str) -> String {
     match action::of(tool, input) {
-        subject if subject.is_empty() => plain_line(tool),
-        subject => format!("{}({subject})", plain_line(tool)),
+        subject if subject.is_empty() => shown_line(tool),
+        subject => format!("{}({subject})", shown_line(tool)),
     }
 }
 
@@ -131,12 +132,12 @@ pub(super) fn waiting_briefly(request: &str, tool: &str) -> String {
 
 /// The command that answers a call of `tool`.
 fn verb(tool: &str) -> &'static str {
-    if plain_line(tool) == ASK { "answer" } else { "allow" }
+    if shown_line(tool) == ASK { "answer" } else { "allow" }
 }
 
 /// What a call of `tool` waits for.
 pub(super) fn waits_for(tool: &str) -> String {
-    match &*plain_line(tool) {
+    match &*shown_line(tool) {
         ASK => "for an answer to a question".to_owned(),
         "" => "for your approval".to_owned(),
         tool => format!("for your approval of {tool}"),

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use sys::failure;
 use sys::paths::DataDir;
+use sys::text::Shown;
 
 pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let (path, text) = file_of(env)?;
@@ -128,7 +129,7 @@ fn unload(env: &UserEnv) -> anyhow::Result<Result<(), ManagerError>> {
 }
 
 fn report_written(path: &Path, was_there: bool, is_new: bool) -> io::Result<()> {
-    let mut out = stdout();
+    let mut out = Shown(stdout());
     let shown = path.display();
     if !is_new {
         return writeln!(out, "{shown} is up to date");
@@ -160,14 +161,14 @@ fn uninstall(path: &Path, env: &UserEnv) -> anyhow::Result<()> {
     if link.is_symlink() {
         file::remove(&link)?;
     }
-    writeln!(stdout(), "Removed {}; hosted agents keep running", path.display())?;
+    writeln!(Shown(stdout()), "Removed {}; hosted agents keep running", path.display())?;
     let read_anew = match IS_LAUNCHD || ended.is_err() {
         true => Ok(()),
         false => manager::command("systemctl", &["--user", "daemon-reload"]),
     };
     if let Err(error) = ended.and(read_anew) {
         writeln!(
-            io::stderr(),
+            Shown(io::stderr()),
             "note: cannot reach the service manager: {}; if the daemon is running, stop it with: murmur stop",
             error
         )?;

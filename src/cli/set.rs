@@ -3,7 +3,6 @@
 use super::args::Set;
 use super::heartbeat_name::registered;
 use super::lacks;
-use super::style::plain_line;
 use super::user_env::UserEnv;
 use crate::beat::sources::{self, Row};
 use anyhow::bail;
@@ -23,7 +22,7 @@ use std::process::ExitCode;
 use sys::error::Hinted;
 use sys::failure;
 use sys::shell;
-use sys::text::Shown;
+use sys::text::{Shown, shown_line};
 
 pub(super) fn run(args: &Set, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.own_data_dir()?;
@@ -50,7 +49,7 @@ pub(super) fn run(args: &Set, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let settings = read.as_ref().unwrap_or(&by_default);
     let resolved = heartbeat::resolve_registered(&file, &workspace, &crons).unwrap_or_default();
     for heartbeat in resolved.iter().filter(|heartbeat| heartbeat.name.is_none()) {
-        let id = plain_line(heartbeat.id.as_str());
+        let id = shown_line(heartbeat.id.as_str());
         for Row { key, value, source } in sources::rows(heartbeat, settings) {
             if source == Source::Heartbeat && sets(&changes, key) {
                 warn(format_args!("{id}: {key} is {value}, which its HEARTBEAT.md sets"))?;

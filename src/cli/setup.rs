@@ -20,6 +20,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use sys::failure;
 use sys::paths::DataDir;
+use sys::text::shown_line;
 
 pub(super) fn run(args: &Setup, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let SetupCommand::Hooks(args) = &args.command;
@@ -93,7 +94,7 @@ fn report(out: &mut impl Write, changed: &Changed<Decision>, is_dry: bool) -> io
         SetupOutcome::Removed => writeln!(out, "{removed} murmur's hooks from {path}")?,
     }
     for entry in &said.rewritten {
-        writeln!(out, "{} {} in the nested form", verb("Rewrote", "Would rewrite"), plain_line(entry))?;
+        writeln!(out, "{} {} in the nested form", verb("Rewrote", "Would rewrite"), shown_line(entry))?;
     }
     Ok(())
 }

@@ -28,6 +28,7 @@ use sys::error::{Failure, Hinted};
 use sys::failure;
 use sys::notify::Manager;
 use sys::paths::DataDir;
+use sys::text::shown_line;
 use sys::{atomic, clock, inherited, process, shell, socket, syslog};
 use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -327,5 +328,5 @@ async fn keep_alive(manager: &Option<Manager>) -> Infallible {
 
 /// Writes a line with a timestamp to stderr, which is murmur.log in the background.
 fn say(line: &str) {
-    let _full = writeln!(io::stderr().lock(), "{} {line}", clock::rfc3339(clock::now()));
+    let _full = writeln!(io::stderr().lock(), "{} {}", clock::rfc3339(clock::now()), shown_line(line));
 }

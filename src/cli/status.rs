@@ -43,7 +43,7 @@ use sys::clock;
 use sys::error::{Failure, Hinted};
 use sys::failure;
 use sys::paths::DataDir;
-use sys::text::Shown;
+use sys::text::{Styled, shown_line};
 
 pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.data_dir()?;
@@ -123,7 +123,7 @@ fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
         let id = heartbeat_name::registered(Path::new(name), dir, env)?.id.to_string();
         status.heartbeats.retain(|heartbeat| heartbeat.id == id);
     }
-    let mut out = Shown(stdout().lock());
+    let mut out = Styled(stdout().lock());
     if args.json {
         print_json(&mut out, "status/1", &status)?;
     } else {
@@ -358,7 +358,8 @@ fn print(
         writeln!(out, "{wait} for you; {hint}")?;
     }
     for AccountHold { account, window, until } in &status.holds {
-        let (account, window, end) = (plain_line(account), spoken(window), detail::ahead(until, now));
+        let (account, window, end) =
+            (shown_line(account), plain_line(&spoken(window)), detail::ahead(until, now));
         writeln!(out, "on hold: {account}, whose {window} limit is reached; ends {end}")?;
     }
     if status.heartbeats.is_empty() {

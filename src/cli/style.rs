@@ -10,7 +10,7 @@ use murmur_store::journal::entry::JournalEntry;
 use murmur_store::pulse::health::Health;
 use std::sync::OnceLock;
 use sys::clock;
-use sys::text::is_hidden;
+pub(super) use sys::plain::plain as plain_text;
 
 /// Values that murmur prints in color.
 pub(super) trait Colors {
@@ -111,11 +111,6 @@ pub(super) fn shortened(text: &str, most: usize) -> String {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }
-}
-
-/// An agent's text with its line breaks and tabs, but without terminal control characters.
-pub(super) fn plain_text(text: &str) -> String {
-    text.chars().filter(|character| !is_hidden(*character) || matches!(character, '\n' | '\t')).collect()
 }
 
 /// The backend of a heartbeat, beat or agent, after its name; empty for Claude Code.

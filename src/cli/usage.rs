@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 use sys::clock::rfc3339;
 use sys::error::Hinted;
-use sys::text::Shown;
+use sys::text::{Styled, shown_line};
 use unicode_width::UnicodeWidthStr;
 
 /// The width of a terminal that doesn't report one.
@@ -85,7 +85,7 @@ pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let counters = scan(files, || Counter::new(by, args.since, &zone), |counter, line| counter.add(line))?;
     let groups = counters.into_iter().reduce(Counter::merged).map(Counter::groups).unwrap_or_default();
     let total = total(&groups);
-    let mut out = Shown(stdout().lock());
+    let mut out = Styled(stdout().lock());
     if args.json {
         let groups = groups.into_iter().map(|(group, sums)| group_json(group, &sums)).collect();
         let usage = UsageJson { since: args.since.map(rfc3339), groups, total: (&total).into() };
@@ -183,9 +183,9 @@ fn names(groups: &[(Group, Sums)], is_short: bool) -> Vec<String> {
     let names = ShortNames::of(workspaces);
     let named = |(group, _): &(Group, Sums)| match group {
         Group::Heartbeat(workspace, name) if is_short => {
-            plain_line(&names.of_heartbeat(workspace, name.as_deref()))
+            shown_line(&names.of_heartbeat(workspace, name.as_deref()))
         }
-        Group::Workspace(workspace) if is_short => plain_line(&names.of_heartbeat(workspace, None)),
+        Group::Workspace(workspace) if is_short => shown_line(&names.of_heartbeat(workspace, None)),
         group => name(group),
     };
     groups.iter().map(named).collect()
@@ -193,8 +193,8 @@ fn names(groups: &[(Group, Sums)], is_short: bool) -> Vec<String> {
 
 fn name(group: &Group) -> String {
     match group {
-        Group::Heartbeat(workspace, None) | Group::Workspace(workspace) => plain_line(workspace),
-        Group::Heartbeat(workspace, Some(name)) => format!("{}::{}", plain_line(workspace), plain_line(name)),
+        Group::Heartbeat(workspace, None) | Group::Workspace(workspace) => shown_line(workspace),
+        Group::Heartbeat(workspace, Some(name)) => format!("{}::{}", shown_line(workspace), shown_line(name)),
         Group::Day(Some(day)) => day.to_string(),
         Group::Model(Some(model)) => plain_line(model),
         Group::Day(None) | Group::Model(None) => "unknown".to_owned(),

@@ -6,7 +6,7 @@ use super::inbox::rule::Rules;
 use super::reported;
 use super::requests::{self, Dialog, Next};
 use super::screen::{Draw, Lines, Sink};
-use super::style::{Style, plain_line};
+use super::style::Style;
 use super::user_env::UserEnv;
 use crate::daemon::broker::Row;
 use crate::daemon::client;
@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use sys::paths::DataDir;
 use sys::terminal::{self, Input, OuterTerminal};
-use sys::text::Shown;
+use sys::text::{Styled, shown_line};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -91,11 +91,11 @@ impl Requests {
         match requests::answer(&self.dir, response).await {
             Ok(row) => {
                 let rule = if adds_rule {
-                    format!("; the rule is in {}", self.rules.file(&row).display())
+                    format!("; the rule is in {}", shown_line(&self.rules.file(&row).display().to_string()))
                 } else {
                     String::new()
                 };
-                self.print(&format!("{word} {} for {}{rule}", plain_line(&row.tool), plain_line(&row.agent)));
+                self.print(&format!("{word} {} for {}{rule}", shown_line(&row.tool), shown_line(&row.agent)));
             }
             // Someone else may have answered first, or the agent may have ended.
             Err(error) => self.print(&format!("not accepted: {}", super::describe(&error).line())),
@@ -105,10 +105,10 @@ impl Requests {
     /// Prints a text.
     pub(super) fn print(&self, text: &str) {
         if self.is_output {
-            self.sink.out(|out| writeln!(Shown(out), "{text}"));
+            self.sink.out(|out| writeln!(Styled(out), "{text}"));
         } else {
             let mut shown = Vec::new();
-            let _never = write!(Shown(&mut shown), "{text}");
+            let _never = write!(Styled(&mut shown), "{text}");
             self.sink.error(&String::from_utf8_lossy(&shown));
         }
     }

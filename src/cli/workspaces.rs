@@ -6,7 +6,7 @@ use super::heartbeat_name::{ShortNames, named, unknown, workspace_or_heartbeat};
 use super::init::{backend, checked_schedule, refuse_broad, refuse_other};
 use super::lacks;
 use super::requests::only_people;
-use super::style::{in_parentheses, plain_line};
+use super::style::in_parentheses;
 use super::user_env::UserEnv;
 use crate::daemon::heartbeats::approve_hint;
 use crate::daemon::{approved, pauses};
@@ -27,7 +27,7 @@ use std::process::ExitCode;
 use sys::error::Hinted;
 use sys::failure;
 use sys::paths::DataDir;
-use sys::text::Shown;
+use sys::text::{Shown, shown_line};
 use sys::{clock, shell};
 
 /// Whether a workspace was added to config.json.
@@ -160,11 +160,11 @@ pub(super) fn approve(args: &Approve, env: &UserEnv) -> anyhow::Result<ExitCode>
         .with_context(|| format!("cannot write {}", dir.approved().display()))?;
     let mut out = Shown(stdout().lock());
     if chosen.is_empty() {
-        writeln!(out, "nothing to approve in {}", plain_line(&workspace.to_string_lossy()))?;
+        writeln!(out, "nothing to approve in {}", shown_line(&workspace.to_string_lossy()))?;
     }
     for heartbeat in chosen {
         let schedule = heartbeat.timing();
-        writeln!(out, "approved {}  {schedule}", plain_line(&heartbeat.file.to_string_lossy()))?;
+        writeln!(out, "approved {}  {schedule}", shown_line(&heartbeat.file.to_string_lossy()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -186,7 +186,7 @@ fn ids(heartbeats: &[Heartbeat], is_terminal: bool) -> Vec<String> {
     let workspaces: Vec<_> = heartbeats.iter().map(|one| one.workspace.to_string_lossy()).collect();
     let names = ShortNames::of(workspaces.iter().map(|path| &**path));
     let name = |(heartbeat, path): (&Heartbeat, &Cow<'_, str>)| {
-        plain_line(&names.of_heartbeat(path, heartbeat.name.as_deref()))
+        shown_line(&names.of_heartbeat(path, heartbeat.name.as_deref()))
     };
     heartbeats.iter().zip(&workspaces).map(name).collect()
 }
@@ -248,7 +248,7 @@ pub(super) fn list(args: &List, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let ids = ids(&loaded.heartbeats, io::stdout().is_terminal());
     for (heartbeat, id) in loaded.heartbeats.iter().zip(ids) {
         let schedule = heartbeat.timing();
-        let name = plain_line(&heartbeat.title);
+        let name = shown_line(&heartbeat.title);
         let is_said = heartbeat.workspace.ends_with(&name) || id == name;
         let name = if is_said { String::new() } else { format!("  ({name})") };
         writeln!(out, "{id}{}  {schedule}{name}", in_parentheses(backend(heartbeat)))?;

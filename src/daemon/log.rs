@@ -10,6 +10,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use sys::paths::DataDir;
+use sys::text::shown_line;
 use sys::{atomic, clock};
 
 /// Where a process of the daemon reports problems.
@@ -33,7 +34,7 @@ impl Log {
 
     /// Writes a line with a timestamp. Best effort: the log may be on a full disk.
     pub fn line(&self, text: &str) {
-        let line = format!("{} {text}\n", clock::rfc3339(clock::now()));
+        let line = format!("{} {}\n", clock::rfc3339(clock::now()), shown_line(text));
         let file = self.file.as_ref().and_then(|path| atomic::open_append(path).ok());
         // In one piece, since other processes write there too.
         let _full = match file {

@@ -136,7 +136,7 @@ impl Notifier {
             Reply::Allow => (json!({ "decision": "allow" }), None),
             Reply::Deny(reason) => (json!({ "decision": "deny", "reason": reason }), reason.clone()),
             Reply::Choice(number) => match issued.choices.get(number.saturating_sub(1)) {
-                Some(label) => (json!({ "answers": { "q1": label } }), Some(label.clone())),
+                Some(label) => (json!({ "answers": { "q1": number } }), Some(label.clone())),
                 None => return Err(Refusal::NoAnswer.into()),
             },
             Reply::Text(text) => {

@@ -34,10 +34,15 @@ impl Notifier {
             _ => None,
         };
         if let Some(request) = request.filter(|_| channel.takes_answers()) {
+            let is_shown = |message: &Message| channel::shows_all(&channel.destination, message);
             if let Destination::Telegram { .. } = channel.destination {
+                let length = message.body.len();
                 message.body.push_str(&how_to_reply(request));
+                if !is_shown(&message) {
+                    message.body.truncate(length);
+                }
             }
-            let is_shown = channel::shows_all(&channel.destination, &message);
+            let is_shown = is_shown(&message);
             match issue(&batch.channel, request, is_shown) {
                 Ok((token, issued)) => {
                     let most = most_choices(&channel.destination);
@@ -95,8 +100,8 @@ impl Notifier {
     }
 }
 
-/// A new token for `request`, and what is kept of it. A call that isn't shown as a whole, or that the guard doubts, can
-/// only be denied.
+/// A new token for `request`, and what is kept of it. A request that isn't shown as a whole, or that the guard doubts,
+/// can only be denied.
 fn issue(channel: &str, request: &Request, is_shown: bool) -> std::io::Result<(String, Issued)> {
     let token = tokens::make()?;
     let issued = Issued {
@@ -138,6 +143,7 @@ fn actions(request: &Request, token: &str, issued: &Issued, most: usize) -> Vec<
         answer: format!("{word} {token}"),
     };
     if request.is_question {
+        let most = if issued.may_allow { most } else { 0 };
         let choices = issued.choices.iter().take(most).enumerate();
         let choices = choices.map(|(at, label)| action(&sys::text::visible(label), &(at + 1).to_string()));
         return choices.chain([action("Deny", "deny")]).collect();

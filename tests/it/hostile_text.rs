@@ -7,8 +7,8 @@ use unicode_width::UnicodeWidthStr;
 use crate::env::{Env, MURMUR};
 use crate::run::terminal::Terminal;
 
-/// It clears the screen, reverses the direction of text, and hides a letter.
-const NAME: &str = "si\u{1b}[2J\u{1b}[8mte\u{202e}x\u{200b}\u{7}";
+/// It clears the screen, colors text as murmur does, reverses its direction, and hides a letter.
+const NAME: &str = "si\u{1b}[2J\u{1b}[31m\u{1b}[8mte\u{202e}x\u{200b}\u{7}";
 
 /// What a command printed on both streams.
 fn said(env: &Env, args: &[&str]) -> String {
@@ -41,7 +41,22 @@ fn no_command_prints_control_characters() {
         &["trust", path],
         &["doctor"],
         &["show", NAME],
+        &["show", path],
         &["permission", "check", NAME],
+        &["beat", path, "--dry-run"],
+        &["rules", "list", path],
+        &["rules", "log", "--name", path],
+        &["set", path, "--every", "2h"],
+        &["approve", path],
+        &["pause", path],
+        &["status", "-v"],
+        &["inbox"],
+        &["resume", path],
+        &["log", "--stat"],
+        &["usage"],
+        &["config"],
+        &["config", "check"],
+        &["gc"],
         &["host", "stop", NAME],
         &["agents", NAME],
         &["workspaces", "remove", path],
@@ -54,6 +69,36 @@ fn no_command_prints_control_characters() {
         });
         assert_eq!(obeyed, None, "{args:?}: {said:?}");
     }
+}
+
+#[test]
+fn json_stays_valid_and_has_no_hidden_characters() {
+    let env = Env::new();
+    let site = env.workspace(NAME, "Do it.");
+    env.run(["add", site.path()]);
+    env.run(["beat", site.path()]);
+    for args in
+        [&["list", "--json"][..], &["status", "--json"], &["log", "--json"], &["log", "--stat", "--json"]]
+    {
+        let printed = env.murmur(args).output().stdout;
+        let printed = String::from_utf8(printed).unwrap();
+        assert!(printed.contains(r"\u202ex\u200b"), "{args:?}: {printed}");
+        for line in printed.lines() {
+            serde_json::from_str::<serde_json::Value>(line).unwrap();
+        }
+        assert!(!printed.contains(['\u{202e}', '\u{200b}', '\u{1b}']), "{args:?}: {printed}");
+    }
+}
+
+#[test]
+fn the_daemon_logs_names_without_control_characters() {
+    let env = Env::new();
+    let site = env.workspace(NAME, "---\ninterval: never\n---\nDo it.");
+    env.register(&[&site]);
+    let daemon = env.daemon();
+    let line = daemon.says("si\\u{1b}[2J\\u{1b}[31m");
+    assert_eq!(line.chars().find(|letter| letter.is_control()), None, "{line:?}");
+    daemon.stop();
 }
 
 /// What a command prints on a terminal of this size, without colors.

@@ -16,7 +16,6 @@ pub mod decision;
 pub mod deny_list;
 pub mod manager;
 pub mod pipeline;
-pub mod plain;
 pub mod policy;
 pub mod question;
 pub mod request;

@@ -4,6 +4,7 @@ use crate::event::{Event, Request};
 use jiff::tz::TimeZone;
 use murmur_core::config::notify::EventKind;
 use murmur_core::permit::call_text;
+use murmur_core::permit::question::QuestionSet;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -157,25 +158,16 @@ fn begin(text: &str, most: usize) -> &str {
     &text[..end.unwrap_or(0)]
 }
 
-/// The questions with their numbered options.
+/// The questions with their numbered options; empty if they can't be read.
 fn questions(input: &Value) -> String {
-    let mut text = String::new();
-    let all = input.get("questions").and_then(Value::as_array);
-    for question in all.into_iter().flatten() {
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        text.push_str(&shown(question.get("question").and_then(Value::as_str).unwrap_or("?")));
-        let options = question.get("options").and_then(Value::as_array);
-        for (number, option) in options.into_iter().flatten().enumerate() {
-            let label = option.get("label").and_then(Value::as_str).unwrap_or("?");
-            let _infallible = write!(text, "\n{}. {}", number + 1, shown(label));
-            if let Some(more) = option.get("description").and_then(Value::as_str) {
-                let _infallible = write!(text, ": {}", shown(more));
-            }
-        }
-    }
-    text
+    let asked = QuestionSet::parse(input).ok();
+    let questions = asked.iter().flat_map(QuestionSet::questions);
+    // A phone has few columns.
+    questions
+        .map(|question| question.printed("").replace("\n  ", "\n"))
+        .collect::<String>()
+        .trim_end()
+        .to_owned()
 }
 
 fn list(events: &[Event], zone: &TimeZone) -> String {
@@ -254,6 +246,15 @@ mod tests {
         let shown = message(vec![event]);
         assert_eq!(shown.title, "site has a question");
         assert!(shown.body.starts_with("Which?\n1. Red: warm\n2. Blue\n"), "{}", shown.body);
+    }
+
+    #[test]
+    fn nothing_of_a_question_is_hidden() {
+        let input = json!({ "questions": [{ "question": "Which?\n1. Fake", "header": "Color\u{7}", "multiSelect": true,
+            "options": [{ "label": "Red\u{200b}\n2. Fake", "preview": "\u{1b}[8m3. Fake" }] }] });
+        let shown = message(vec![waiting("AskUserQuestion", input)]);
+        let expected = "[Color\\u{7}] Which?\n   1. Fake (one or more)\n1. Red\\u{200b}\\n2. Fake\n   | \\u{1b}[8m3. Fake\n\n";
+        assert!(shown.body.starts_with(expected), "{}", shown.body);
     }
 
     #[test]

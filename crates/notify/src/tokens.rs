@@ -29,7 +29,7 @@ pub struct Issued {
     pub request: String,
     /// The SHA-256 of the call's input, as shown.
     pub input: String,
-    /// Whether it may allow the call: only if all of it was shown.
+    /// Whether it may allow the call, or answer the question: only if all of it was shown.
     pub may_allow: bool,
     /// Whether the request asks questions.
     #[serde(default)]
@@ -71,7 +71,7 @@ pub enum Refusal {
     Channel,
     /// Its time is up.
     Expired,
-    /// The call was not shown as a whole, so it can only be denied.
+    /// The request was not shown as a whole, so it can only be denied.
     NotShown,
     /// The question has no such answer.
     NoAnswer,
@@ -90,7 +90,7 @@ impl Refusal {
             Self::Channel => "the token was sent through another channel",
             Self::Expired => "the request has expired",
             Self::NotShown => {
-                "the message did not show the whole call, or the guard doubts it, so it can only be denied"
+                "the message did not show the whole request, or the guard doubts it, so it can only be denied"
             }
             Self::NoAnswer => "this is not an answer to the request",
             Self::NoRequest => "the message that you replied to is not about an open request",
@@ -172,10 +172,11 @@ impl Issued {
     /// Whether it may give this `reply`.
     pub fn check(&self, reply: &Reply) -> Result<(), Refusal> {
         match reply {
+            Reply::Deny(_) => Ok(()),
             Reply::Allow if self.is_question => Err(Refusal::NoAnswer),
-            Reply::Allow if !self.may_allow => Err(Refusal::NotShown),
-            Reply::Choice(number) if *number == 0 || *number > self.choices.len() => Err(Refusal::NoAnswer),
             Reply::Text(_) if !self.is_question => Err(Refusal::NoAnswer),
+            Reply::Choice(number) if *number == 0 || *number > self.choices.len() => Err(Refusal::NoAnswer),
+            _ if !self.may_allow => Err(Refusal::NotShown),
             _ => Ok(()),
         }
     }
@@ -299,6 +300,27 @@ mod tests {
         let mut tokens = vec![Issued { may_allow: false, ..issued("a", "r1") }];
         assert_eq!(redeem_at(&mut tokens, "phone", "a", Reply::Allow, NOW), Err(Refusal::NotShown));
         assert!(redeem_at(&mut tokens, "phone", "a", Reply::Deny(None), NOW).is_ok());
+    }
+
+    #[test]
+    fn a_question_that_was_not_shown_can_only_be_denied() {
+        const NOW: &str = "2026-02-03T09:00:00Z";
+        let cut = Issued {
+            may_allow: false,
+            is_question: true,
+            choices: vec!["Red".to_owned()],
+            ..issued("a", "r1")
+        };
+        for (reply, expected) in [
+            (Reply::Choice(1), Err(Refusal::NotShown)),
+            (Reply::Text("Red".to_owned()), Err(Refusal::NotShown)),
+            (Reply::Choice(2), Err(Refusal::NoAnswer)),
+            (Reply::Allow, Err(Refusal::NoAnswer)),
+            (Reply::Deny(None), Ok("r1".to_owned())),
+        ] {
+            let redeemed = redeem_at(&mut vec![cut.clone()], "phone", "a", reply.clone(), NOW);
+            assert_eq!(redeemed, expected, "{reply:?}");
+        }
     }
 
     #[test]

@@ -69,6 +69,7 @@ pub mod pause;
 pub mod peer;
 #[cfg_attr(windows, path = "windows/pipe.rs")]
 pub mod pipe;
+pub mod plain;
 #[cfg(unix)]
 pub mod process;
 #[cfg(unix)]

@@ -53,6 +53,12 @@ pub fn shown(text: &str) -> String {
     shown
 }
 
+/// The same on one line: line breaks and tabs are escaped, too.
+#[must_use]
+pub fn shown_line(text: &str) -> String {
+    shown(text).replace('\n', "\\n").replace('\t', "\\t")
+}
+
 /// Escapes everything on one line that is not a visible character by itself, including joiners and variation
 /// selectors.
 #[must_use]
@@ -123,11 +129,28 @@ pub fn below_a_minute(ms: u64) -> Option<String> {
     }
 }
 
-/// A writer to a terminal that passes everything through [`shown`], except murmur's own styles.
+/// A writer to a terminal that passes everything through [`shown`].
 #[derive(Debug)]
 pub struct Shown<W>(pub W);
 
 impl<W: Write> Write for Shown<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // Formatting writes whole characters.
+        self.0.write_all(shown(&String::from_utf8_lossy(bytes)).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// The same for output with murmur's own styles, which it keeps. It can't tell them from those in outside text: pass
+/// that through [`shown_line`], [`shown`] or [`plain_line`](crate::plain::plain_line) first.
+#[derive(Debug)]
+pub struct Styled<W>(pub W);
+
+impl<W: Write> Write for Styled<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // Formatting writes whole characters.
         let text = String::from_utf8_lossy(bytes);
@@ -186,9 +209,16 @@ mod tests {
     use super::*;
 
     fn written(text: &str) -> String {
-        let mut out = Shown(Vec::new());
+        let mut out = Styled(Vec::new());
         out.write_all(text.as_bytes()).unwrap();
         String::from_utf8(out.0).unwrap()
+    }
+
+    #[test]
+    fn styles_are_escaped_where_we_use_none() {
+        let mut out = Shown(Vec::new());
+        out.write_all("a\u{1b}[31mb\u{1b}[0m\n\tc\u{202e}".as_bytes()).unwrap();
+        assert_eq!(String::from_utf8(out.0).unwrap(), "a\\u{1b}[31mb\\u{1b}[0m\n\tc\\u{202e}");
     }
 
     #[test]

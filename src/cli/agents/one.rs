@@ -18,6 +18,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use sys::failure;
 use sys::paths::DataDir;
+use sys::text::shown_line;
 
 /// Shows the agent `wanted`, one of `agents`.
 pub(super) fn show(
@@ -40,7 +41,7 @@ pub(super) fn show(
     }
     let style = Style::of_stdout();
     let age = span(now.duration_since(agent.at));
-    writeln!(out, "{}  {}, {}", style.bold(plain_line(wanted)), state(agent), style.health(agent.health))?;
+    writeln!(out, "{}  {}, {}", style.bold(shown_line(wanted)), state(agent), style.health(agent.health))?;
     let heard = format!("{age} ago, according to its {}", word(agent));
     let pid = agent.pid.map(|pid| pid.to_string()).unwrap_or_default();
     let workspace = agent.workspace.to_string_lossy();

@@ -31,6 +31,7 @@ use std::process::ExitCode;
 use sys::error::Hinted;
 use sys::paths::DataDir;
 use sys::replace::OpenWriters;
+use sys::text;
 use sys::unreadable::unwritable;
 use sys::{clock, process, shell};
 use tokio::signal::unix::{SignalKind, signal};
@@ -113,7 +114,7 @@ pub(super) async fn perform(
         _ = hang_up.recv() => {}
     }
     if ran_out_of_turns(&report.entry) && !args.json && !is_quiet() {
-        let _closed = writeln!(io::stderr(), "hint: {}", more_turns(heartbeat, job.max_turns));
+        let _closed = writeln!(text::Shown(io::stderr()), "hint: {}", more_turns(heartbeat, job.max_turns));
     }
     Ok(if is_lost || report.entry.outcome == OutcomeKind::Error {
         ExitCode::FAILURE
@@ -290,7 +291,11 @@ fn warn_of(dir: &DataDir, report: &Report) -> anyhow::Result<bool> {
         }
         LineKept::Nowhere => {
             let line = report.entry.line()?;
-            writeln!(io::stderr(), "error: {failure}; the line is: {}\nhint: {hint}", line.trim_end())
+            writeln!(
+                text::Shown(io::stderr()),
+                "error: {failure}; the line is: {}\nhint: {hint}",
+                line.trim_end()
+            )
         }
     };
     Ok(*kept == LineKept::Nowhere)

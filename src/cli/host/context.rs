@@ -1,11 +1,12 @@
 //! What came before an attachment: the agent's state and its last turn, so that whoever joins knows what it is about.
 
 use super::super::reported;
-use super::super::style::{Style, plain_line, plain_text};
+use super::super::style::{Style, plain_text};
 use super::show;
 use murmur_rpc::envelope::{Event, GAP};
 use serde_json::Value;
 use std::io::{self, Write};
+use sys::text::shown_line;
 
 /// How much of the last prompt and of the last reply to show, in characters: their ends.
 const MOST: usize = 4000;
@@ -77,7 +78,7 @@ impl LastTurn {
         folder: &str,
     ) -> io::Result<()> {
         let state = self.state.as_ref().map_or_else(|| "starting".to_owned(), show::state);
-        let (agent, folder) = (style.bold(plain_line(agent)), plain_line(folder));
+        let (agent, folder) = (style.bold(shown_line(agent)), shown_line(folder));
         writeln!(out, "{agent} in {folder}: {state}")?;
         let Some(prompt) = &self.prompt else { return Ok(()) };
         if self.has_earlier {

@@ -15,6 +15,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use sys::clock;
 use sys::process::Exit;
+use sys::text::shown_line;
 
 pub(super) fn list(all: bool, json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.read_data_dir()?;
@@ -67,7 +68,7 @@ pub(super) fn status(agent: &str, json: bool, env: &UserEnv) -> anyhow::Result<E
     writeln!(out, "Agent ID: {agent}")?;
     let info = seen.record.as_ref().map(|record| &record.info);
     if let Some(info) = info {
-        writeln!(out, "Project: {}\nRole: {}", plain_line(&info.project), plain_line(&info.role))?;
+        writeln!(out, "Project: {}\nRole: {}", shown_line(&info.project), shown_line(&info.role))?;
         if !info.backend.is_default() {
             writeln!(out, "Backend: {}", info.backend)?;
         }
@@ -105,7 +106,7 @@ pub(super) fn status(agent: &str, json: bool, env: &UserEnv) -> anyhow::Result<E
 fn live(out: &mut impl Write, status: &Status) -> io::Result<()> {
     writeln!(out, "Stream Offset: {}", status.stream_offset)?;
     writeln!(out, "Attached Clients: {}", status.attached_clients)?;
-    writeln!(out, "Worktree: {}", plain_line(&status.info.worktree.display().to_string()))?;
+    writeln!(out, "Worktree: {}", shown_line(&status.info.worktree.display().to_string()))?;
     if let Some(pid) = status.agent_pid {
         writeln!(out, "PID: {pid} (host {})", status.pid)?;
     }

@@ -11,6 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};
 use sys::clock;
+use sys::text::shown_line;
 
 /// A time too short to mention.
 const BRIEF: SignedDuration = SignedDuration::from_mins(1);
@@ -210,7 +211,7 @@ impl InboxEntry {
             let text = plain_line(self.text.as_deref().unwrap_or_default());
             return writeln!(out, "no longer waits for you: {}  {text}", self.kind.name);
         };
-        let what = format!("{} for {}", plain_line(&row.tool), plain_line(&row.agent));
+        let what = format!("{} for {}", shown_line(&row.tool), shown_line(&row.agent));
         match how {
             Some("allowed") if row.kind == RequestKind::Question => writeln!(out, "answered {what}"),
             Some(word @ ("allowed" | "denied")) => writeln!(out, "{word} {what}"),

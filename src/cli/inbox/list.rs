@@ -1,7 +1,7 @@
 //! `murmur inbox`: lists everything that waits for a person, nearest deadline first.
 
 use super::super::requests;
-use super::super::style::{Style, plain_line};
+use super::super::style::Style;
 use super::super::user_env::UserEnv;
 use super::super::{agents as cli_agents, runtime, status};
 use super::entry::{InboxEntry, Kind};
@@ -22,7 +22,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use sys::paths::DataDir;
-use sys::text::Shown;
+use sys::text::{Styled, shown_line};
 use sys::{clock, shell};
 
 pub(super) fn run(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
@@ -34,7 +34,7 @@ pub(super) fn run(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
     }
     let mut text = Vec::new();
     print(&mut text, &entries)?;
-    Shown(&mut out).write_all(wrapped_list(&String::from_utf8_lossy(&text), output_width()).as_bytes())?;
+    Styled(&mut out).write_all(wrapped_list(&String::from_utf8_lossy(&text), output_width()).as_bytes())?;
     if entries.iter().any(|entry| entry.request.is_some()) {
         requests::note_no_daemon(&env.read_data_dir()?)?;
     }
@@ -121,6 +121,6 @@ fn hold(heartbeat: &HeartbeatStatus, held: &HeldStatus) -> Option<InboxEntry> {
         HeldKind::Budget => (Kind::BUDGET, "murmur usage".to_owned()),
         HeldKind::Failures => (Kind::BREAKER, format!("murmur resume {}", shell::word(&heartbeat.id))),
     };
-    let text = format!("{}: {}", plain_line(&heartbeat.id), held.why);
+    let text = format!("{}: {}", shown_line(&heartbeat.id), held.why);
     Some(InboxEntry::other(kind, &heartbeat.id, text, command).until(&held.until))
 }

@@ -7,6 +7,7 @@ use super::entry::InboxEntry;
 use super::list::{entries, print};
 use crate::daemon::client;
 use anyhow::bail;
+use derun::cli::json;
 use derun::cli::stdout::stdout;
 use derun::cli::wrapped::{output_width, wrapped_list};
 use jiff::Timestamp;
@@ -17,7 +18,7 @@ use std::collections::HashMap;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 use sys::error::Hinted;
-use sys::text::Shown;
+use sys::text::Styled;
 use sys::{clock, failure, terminal};
 use tokio::time::{sleep, timeout};
 
@@ -120,7 +121,7 @@ fn show(text: &[u8], json: bool) -> io::Result<()> {
     match json {
         // Escapes for people are not valid in JSON.
         true => out.write_all(text)?,
-        false => Shown(&mut out).write_all(text)?,
+        false => Styled(&mut out).write_all(text)?,
     }
     out.flush()
 }
@@ -132,7 +133,7 @@ fn print_opened<'a>(
 ) -> anyhow::Result<()> {
     for entry in opened {
         match json {
-            true => writeln!(out, "{}", serde_json::to_string(entry)?)?,
+            true => writeln!(out, "{}", json::escaped(&serde_json::to_string(entry)?))?,
             false => entry.print(out, Style::of_stdout(), clock::now())?,
         }
     }

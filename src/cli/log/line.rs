@@ -7,6 +7,7 @@ use super::super::show::took;
 use super::super::style::{
     Colors, Style, in_parentheses, plain_line, remarks, shortened, text_of, text_to_show, word,
 };
+use derun::cli::json;
 use derun::cli::span::span;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
@@ -14,7 +15,7 @@ use murmur_store::journal::entry::JournalEntry;
 use std::io::{self, Write};
 use std::time::Duration;
 use sys::clock;
-use sys::text::distinct;
+use sys::text::{distinct, shown_line};
 use unicode_width::UnicodeWidthStr;
 
 /// The width of a terminal that doesn't report one.
@@ -129,8 +130,7 @@ impl Printer {
     pub(super) fn print(&self, out: &mut impl Write, entry: &JournalEntry, line: &[u8]) -> io::Result<()> {
         match self.form {
             Form::Json => {
-                out.write_all(line)?;
-                out.write_all(b"\n")
+                writeln!(out, "{}", json::escaped(&String::from_utf8_lossy(line)))
             }
             Form::OneLine => self.print_short(out, entry),
             Form::Table => self.print_row(out, entry),
@@ -203,7 +203,7 @@ impl Printer {
             |at| at.to_zoned(self.zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
         );
         let name =
-            entry.heartbeat.as_deref().map(|name| format!("::{}", plain_line(name))).unwrap_or_default();
+            entry.heartbeat.as_deref().map(|name| format!("::{}", shown_line(name))).unwrap_or_default();
         let took = Duration::from_millis(entry.duration_ms);
         let seconds = match entry.kind.is_beat() {
             true => format!("{:.1}s", took.as_secs_f64()),
@@ -212,7 +212,7 @@ impl Printer {
         let text = text_of(entry);
         let kind = entry.kind.label().map(|label| format!("{label}: ")).unwrap_or_default();
         let (style, workspace, backend) =
-            (self.style, plain_line(&entry.workspace), in_parentheses(&entry.backend));
+            (self.style, shown_line(&entry.workspace), in_parentheses(&entry.backend));
         let remarks = remarks(entry);
         let line = format!(
             "{}  {} {:>7}  {workspace}{name}{backend}  {kind}{remarks}{text}",
@@ -230,7 +230,7 @@ impl Printer {
 
     fn name(&self, entry: &JournalEntry) -> String {
         let name = self.names.of_heartbeat(&entry.workspace, entry.heartbeat.as_deref());
-        format!("{}{}", plain_line(&name), in_parentheses(&entry.backend))
+        format!("{}{}", shown_line(&name), in_parentheses(&entry.backend))
     }
 
     /// What happened, shortened to what a terminal could show.
@@ -241,7 +241,7 @@ impl Printer {
             None => text_of(entry),
         };
         let kind = entry.kind.label().map(|label| format!("{label}: ")).unwrap_or_default();
-        format!("{kind}{}{text}", remarks(entry))
+        format!("{kind}{}{text}", remarks(entry)).trim_end().to_owned()
     }
 }
 

@@ -4,7 +4,7 @@ use super::super::agents::columns;
 use super::super::fitted::{cut, cut_middle, dollars, pad};
 use super::super::heartbeat_name::ShortNames;
 use super::super::show::took;
-use super::super::style::{Colors, Style, plain_line, word};
+use super::super::style::{Colors, Style, word};
 use derun::cli::json::print as print_json;
 use derun::cli::stdout::{stdout, warn};
 use derun::cli::wrapped::{output_width, wrapped};
@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use sys::clock;
 use sys::error::Hinted;
 use sys::paths::DataDir;
-use sys::text::Shown;
+use sys::text::{Styled, shown_line};
 use unicode_width::UnicodeWidthStr;
 
 /// How far back beats count unless `--since` says otherwise.
@@ -66,7 +66,7 @@ pub(super) fn show(dir: &DataDir, mut filter: Filter, style: Style, json: bool) 
             sum.last.push_front(JournalEntry { summary: None, error: None, ..entry });
         }
     }
-    let mut out = Shown(stdout().lock());
+    let mut out = Styled(stdout().lock());
     if json {
         let heartbeats: Vec<Value> = sums.into_iter().map(|(id, sum)| object(id, sum)).collect();
         print_json(&mut out, "log-stat/1", &json!({ "since": since, "heartbeats": heartbeats }))?;
@@ -145,7 +145,7 @@ fn object((workspace, heartbeat): (String, Option<String>), mut sum: Sum) -> Val
 fn row(name: String, mut sum: Sum) -> ([String; 4], Vec<JournalEntry>) {
     let median = sum.median();
     let cells = [
-        plain_line(&name),
+        shown_line(&name),
         sum.durations.len().to_string(),
         took(median),
         sum.cost.map(dollars).unwrap_or_default(),

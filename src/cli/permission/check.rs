@@ -23,6 +23,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use sys::error::Hinted;
 use sys::failure;
+use sys::text::shown_line;
 
 pub(super) fn run(args: &PermissionCheck, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let (tool, input) = if args.call == "-" {
@@ -86,7 +87,7 @@ pub(super) fn run(args: &PermissionCheck, env: &UserEnv) -> anyhow::Result<ExitC
             Role::Hosted => format!("a hosted agent in {}", call.place.workspace.display()),
             Role::Manager => format!("a manager in {}", call.place.workspace.display()),
         };
-        writeln!(out, "  for {}, project {}", plain_line(&whom), plain_line(&project.name))?;
+        writeln!(out, "  for {}, project {}", plain_line(&whom), shown_line(&project.name))?;
     }
     let problem = heartbeat.problem(settings.as_ref().ok());
     if let Some(problem) = problem.filter(|_| is_beat && heartbeat.file.exists()) {
@@ -130,7 +131,7 @@ fn say(out: &mut impl Write, step: &NextStep, policy: &Policy) -> io::Result<()>
         NextStep::Ask { doubt } => {
             let whom = if policy.checker == Checker::Llm { "a model" } else { "a person" };
             let doubt =
-                doubt.as_ref().map(|doubt| format!(", since {}", plain_line(doubt))).unwrap_or_default();
+                doubt.as_ref().map(|doubt| format!(", since {}", shown_line(doubt))).unwrap_or_default();
             writeln!(out, "ask: {whom} decides{doubt}")?;
             if policy.checker != Checker::Llm {
                 writeln!(out, "  {}", patience(policy))?;
@@ -166,8 +167,8 @@ fn patience(policy: &Policy) -> String {
 
 fn by(by: &DecidedBy, policy: &Policy) -> String {
     match by {
-        DecidedBy::Guard(entry) => format!("the guard: {}", plain_line(entry)),
-        DecidedBy::Rule { file, number } => format!("rule {number} of {}", plain_line(file)),
+        DecidedBy::Guard(entry) => format!("the guard: {}", shown_line(entry)),
+        DecidedBy::Rule { file, number } => format!("rule {number} of {}", shown_line(file)),
         DecidedBy::Default(setting) if setting == "permissions-checker" => {
             format!("permissions-checker = {:?}", word(&policy.checker))
         }

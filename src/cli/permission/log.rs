@@ -6,6 +6,7 @@ use super::super::reported::call;
 use super::super::style::{Style, plain_line};
 use super::super::user_env::UserEnv;
 use anyhow::Context;
+use derun::cli::json;
 use derun::cli::stdout::{stdout, warn};
 use derun::cli::wrapped::{Wrapped, output_width};
 use jiff::Timestamp;
@@ -18,7 +19,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use sys::error::Hinted;
-use sys::text::Shown;
+use sys::text::{Styled, shown_line};
 
 pub(super) fn run(args: &RulesLog, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let path = env.read_data_dir()?.decisions();
@@ -26,14 +27,14 @@ pub(super) fn run(args: &RulesLog, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let filter = Filter { name, since: args.since };
     let (found, skipped) =
         newest(&path, &filter, args.count).with_context(|| format!("cannot read {}", path.display()))?;
-    let mut out = Shown(Wrapped::list(stdout().lock(), output_width().filter(|_| !args.json)));
+    let mut out = Styled(Wrapped::list(stdout().lock(), output_width().filter(|_| !args.json)));
     if found.is_empty() && !args.json {
         writeln!(out, "no decisions to show")?;
     }
     let (style, zone) = (Style::of_stdout(), sys::clock::local_zone());
     for FoundDecision { decided, line } in &found {
         if args.json {
-            writeln!(out, "{}", with_input(line)?)?;
+            writeln!(out, "{}", json::escaped(&with_input(line)?.to_string()))?;
         } else {
             print(&mut out, decided, style, &zone)?;
         }
@@ -82,13 +83,13 @@ fn print(out: &mut impl Write, decided: &Decided, style: Style, zone: &TimeZone)
         DecisionKind::Deny => style.paint("31", "denied  "),
         DecisionKind::Defer => style.paint("33", "deferred"),
     };
-    let (agent, call, reason) = (plain_line(agent), call(tool, input), plain_line(reason));
+    let (agent, call, reason) = (shown_line(agent), call(tool, input), plain_line(reason));
     let by = by(decided_by);
     // Many reasons say who decided.
     let is_told = reason.starts_with(by.trim_start_matches("by "));
     let why = if is_told { reason } else { format!("{by}: {reason}") };
     let channel = answered_by.as_ref().and_then(|answerer| answerer.channel.as_deref());
-    let through = channel.map(|name| format!(", through {}", plain_line(name))).unwrap_or_default();
+    let through = channel.map(|name| format!(", through {}", shown_line(name))).unwrap_or_default();
     let line = format!("{}  {decision}  {agent}  {call}  {why}", style.dim(when));
     writeln!(out, "{}{through}", line.trim_end().trim_end_matches(':'))
 }
@@ -96,8 +97,8 @@ fn print(out: &mut impl Write, decided: &Decided, style: Style, zone: &TimeZone)
 /// Who decided, in short.
 fn by(by: &DecidedBy) -> String {
     match by {
-        DecidedBy::Guard(entry) => format!("by the guard ({})", plain_line(entry)),
-        DecidedBy::Rule { file, number } => format!("by rule {number} of {}", plain_line(file)),
+        DecidedBy::Guard(entry) => format!("by the guard ({})", shown_line(entry)),
+        DecidedBy::Rule { file, number } => format!("by rule {number} of {}", shown_line(file)),
         DecidedBy::Person => "by a person".to_owned(),
         DecidedBy::Model(model) => format!("by the model {}", plain_line(model)),
         DecidedBy::Default(setting) => format!("by the setting {}", plain_line(setting)),

@@ -1,7 +1,6 @@
 //! `murmur rules list`: lists all rules in the order they are checked.
 
 use super::super::args::PermissionRules;
-use super::super::style::plain_line;
 use super::super::user_env::UserEnv;
 use super::ProjectSelection;
 use derun::cli::json::print as print_json;
@@ -14,6 +13,7 @@ use serde_json::{Value, json};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use sys::text::shown_line;
 
 pub(super) fn run(args: &PermissionRules, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let cwd = env.workspace(args.cwd.as_deref().unwrap_or(Path::new(".")))?;
@@ -44,22 +44,22 @@ pub(super) fn run(args: &PermissionRules, env: &UserEnv) -> anyhow::Result<ExitC
     for file in &files {
         list(&mut out, file)?;
         if let (true, Some(folder)) = (by_name.as_ref() == Some(&file.path), &project.folder) {
-            let (name, own) = (plain_line(&project.name), env.data_dir()?.rules_of(folder));
-            let own = plain_line(&own.display().to_string());
+            let (name, own) = (shown_line(&project.name), env.data_dir()?.rules_of(folder));
+            let own = shown_line(&own.display().to_string());
             writeln!(out, "note: that file applies to every project named {name}; move its rules to {own}")?;
         }
     }
     if !denied.is_empty() {
         let heartbeat = heartbeat.as_ref().map(|heartbeat| heartbeat.id.as_str()).unwrap_or_default();
-        let denied = plain_line(&denied.join(", "));
-        writeln!(out, "added to murmur's deny list for a beat of {}: {denied}", plain_line(heartbeat))?;
+        let denied = shown_line(&denied.join(", "));
+        writeln!(out, "added to murmur's deny list for a beat of {}: {denied}", shown_line(heartbeat))?;
     }
-    writeln!(out, "agents with --role manager may run: {}", plain_line(&manager.join(", ")))?;
+    writeln!(out, "agents with --role manager may run: {}", shown_line(&manager.join(", ")))?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn list(out: &mut impl Write, file: &RulesFile) -> io::Result<()> {
-    let path = plain_line(&file.path.display().to_string());
+    let path = shown_line(&file.path.display().to_string());
     let Some(rules) = &file.rules else {
         return writeln!(out, "{path} does not exist, so it has no rules");
     };
@@ -73,9 +73,9 @@ fn list(out: &mut impl Write, file: &RulesFile) -> io::Result<()> {
     for (index, rule) in rules.iter().enumerate() {
         let patterns: Vec<&str> = rule.patterns().collect();
         let what =
-            if patterns.is_empty() { "every call".to_owned() } else { plain_line(&patterns.join(", ")) };
+            if patterns.is_empty() { "every call".to_owned() } else { shown_line(&patterns.join(", ")) };
         let (number, action) = (index + 1, format!("{:<5}", rule.action().to_string()));
-        let rule_text = format!("{number}. {action}  {}  {what}", plain_line(rule.tool()));
+        let rule_text = format!("{number}. {action}  {}  {what}", shown_line(rule.tool()));
         // On a terminal, the path is above its rules; elsewhere, each line is complete.
         match is_terminal {
             true => writeln!(out, "  {rule_text}")?,

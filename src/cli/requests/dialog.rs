@@ -269,6 +269,6 @@ mod tests {
         assert_eq!(dialog.typed("2"), Next::Ask(String::new()));
         let Next::Respond(response) = dialog.typed("=something else") else { panic!() };
         assert_eq!(response["id"], "7ggs733k");
-        assert_eq!(response["answers"], json!({ "q1": "2", "q2": { "other": "something else" } }));
+        assert_eq!(response["answers"], json!({ "q1": 2, "q2": { "other": "something else" } }));
     }
 }

@@ -8,7 +8,7 @@ use super::{ask_rows, data_dir, note_no_daemon, waiting};
 use crate::daemon::broker::{RequestKind, Row};
 use crate::daemon::{client, instance};
 use anyhow::bail;
-use derun::cli::json::print as print_json;
+use derun::cli::json::{escaped, print as print_json};
 use derun::cli::stdout::{note, stdout};
 use murmur_rpc::client::AskError;
 use murmur_rpc::envelope::{Event, GAP, LAGGED};
@@ -119,7 +119,7 @@ impl View {
         }
         let mut out = stdout().lock();
         if self.json {
-            writeln!(out, "{}", json!({ "opened": row }))?;
+            writeln!(out, "{}", escaped(&json!({ "opened": row }).to_string()))?;
         } else {
             paragraph(&mut out, self.style, row, clock::now())?;
         }
@@ -133,7 +133,7 @@ impl View {
         }
         let mut out = stdout().lock();
         if self.json {
-            writeln!(out, "{}", json!({ "closed": payload }))?;
+            writeln!(out, "{}", escaped(&json!({ "closed": payload }).to_string()))?;
         } else {
             writeln!(out, "{}  {}", self.style.bold(plain_line(text("id"))), plain_line(text("how")))?;
         }

@@ -2,7 +2,7 @@
 
 use super::super::inbox::rule::Rules;
 use super::super::runtime;
-use super::super::style::{Style, plain_line};
+use super::super::style::Style;
 use super::super::user_env::UserEnv;
 use super::dialog::{Dialog, Next};
 use super::list::nothing;
@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use sys::clock;
 use sys::failure;
 use sys::paths::DataDir;
-use sys::text::Shown;
+use sys::text::{Shown, shown_line};
 
 /// What the person decided on a request.
 enum Reply {
@@ -124,7 +124,7 @@ fn give(dir: &DataDir, response: Value) -> anyhow::Result<()> {
     };
     let row = runtime()?.block_on(answer(dir, response))?;
     let goes_on = goes_on(&row);
-    writeln!(stdout(), "{word} {} for {}{goes_on}", plain_line(&row.tool), plain_line(&row.agent))?;
+    writeln!(stdout(), "{word} {} for {}{goes_on}", shown_line(&row.tool), shown_line(&row.agent))?;
     Ok(())
 }
 

@@ -1,7 +1,6 @@
 //! Answers a single request.
 
 use super::super::runtime;
-use super::super::style::plain_line;
 use super::super::user_env::UserEnv;
 use super::text::input;
 use super::{answer, data_dir, only_people};
@@ -13,6 +12,7 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::process::ExitCode;
 use sys::failure;
+use sys::text::shown_line;
 
 /// A person's answer to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -65,7 +65,7 @@ pub(in crate::cli) fn respond(
     let code = report(&row, word)?;
     if always {
         let file = dir.rules_of(&row.workspace);
-        writeln!(stdout(), "the rule is in {}", plain_line(&file.display().to_string()))?;
+        writeln!(stdout(), "the rule is in {}", shown_line(&file.display().to_string()))?;
     }
     Ok(code)
 }
@@ -95,7 +95,7 @@ pub(super) fn goes_on(row: &Row) -> &'static str {
 pub(in crate::cli) fn report(row: &Row, word: &str) -> anyhow::Result<ExitCode> {
     let goes_on = goes_on(row);
     let mut out = stdout().lock();
-    writeln!(out, "{word} {} for {}{goes_on}", plain_line(&row.tool), plain_line(&row.agent))?;
+    writeln!(out, "{word} {} for {}{goes_on}", shown_line(&row.tool), shown_line(&row.agent))?;
     if row.kind == RequestKind::Permission {
         for line in input(row).lines() {
             writeln!(out, "    {line}")?;

@@ -1,13 +1,13 @@
 //! Formats a request for people: complete, and without terminal control characters.
 
-use super::super::style::{Style, plain_line};
+use super::super::style::Style;
 use crate::daemon::broker::{RequestKind, Row};
 use jiff::Timestamp;
 use murmur_core::permit::call_text;
 use shell_guard::line::Command;
 use std::io::{self, Write};
 use std::time::Duration;
-use sys::text::shown;
+use sys::text::{shown, shown_line};
 
 /// Writes `row` as a paragraph.
 pub(in crate::cli) fn paragraph(
@@ -16,9 +16,9 @@ pub(in crate::cli) fn paragraph(
     row: &Row,
     now: Timestamp,
 ) -> io::Result<()> {
-    let (agent, workspace) = (plain_line(&row.agent), plain_line(&row.workspace.display().to_string()));
+    let (agent, workspace) = (shown_line(&row.agent), shown_line(&row.workspace.display().to_string()));
     let agent = if agent.is_empty() { "an agent without a name" } else { &agent };
-    writeln!(out, "{}  {}  {agent} in {workspace}", style.bold(&row.id), plain_line(&row.tool))?;
+    writeln!(out, "{}  {}  {agent} in {workspace}", style.bold(&row.id), shown_line(&row.tool))?;
     for line in input(row).lines() {
         writeln!(out, "    {line}")?;
     }
@@ -26,10 +26,10 @@ pub(in crate::cli) fn paragraph(
         writeln!(out, "  note: {note}")?;
     }
     if row.cwd != row.workspace {
-        writeln!(out, "  in {}", plain_line(&row.cwd.display().to_string()))?;
+        writeln!(out, "  in {}", shown_line(&row.cwd.display().to_string()))?;
     }
     if let Some(doubt) = &row.doubt {
-        writeln!(out, "  the guard cannot determine what it does: {}", plain_line(doubt))?;
+        writeln!(out, "  the guard cannot determine what it does: {}", shown_line(doubt))?;
     } else if let Some(reading) = reading(row) {
         writeln!(out, "  {reading}")?;
     }

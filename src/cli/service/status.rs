@@ -8,9 +8,10 @@ use serde_json::json;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
+use sys::text::Shown;
 
 pub(super) fn run(path: &Path, text: &str, json: bool) -> anyhow::Result<ExitCode> {
-    let mut out = stdout();
+    let mut out = Shown(stdout());
     let found = file::read(path)?;
     let is_current = found.as_deref().map(|found| found == text.as_bytes());
     let (active, enabled) = match (is_current, IS_LAUNCHD) {

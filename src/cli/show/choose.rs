@@ -22,6 +22,7 @@ use std::io;
 use std::path::Path;
 use sys::paths::DataDir;
 use sys::process_lock;
+use sys::text::shown_line;
 use sys::watch::{Watch, WatchedFolder};
 use sys::{clock, failure, shell};
 
@@ -93,7 +94,7 @@ fn of_heartbeat(heartbeat: &Heartbeat, dir: &DataDir) -> anyhow::Result<Chosen> 
     let found = newest(dir, Some(&needle), is_it)?;
     let path = shell::path(&heartbeat.workspace);
     let named = name.map(|name| format!(" {}", shell::option("--name", name))).unwrap_or_default();
-    let none = || failure!("{} has not run yet", plain_line(heartbeat.id.as_str()); "run it: murmur beat {path}{named}");
+    let none = || failure!("{} has not run yet", shown_line(heartbeat.id.as_str()); "run it: murmur beat {path}{named}");
     Ok(found.ok_or_else(none)?.into())
 }
 

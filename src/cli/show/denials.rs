@@ -1,7 +1,6 @@
 //! Why calls of a beat were denied, and which calls those were, from decisions.jsonl; and which of them wait for a
 //! person.
 
-use super::super::style::plain_line;
 use super::choose::Run;
 use crate::cli::inbox::name_of;
 use jiff::Timestamp;
@@ -18,6 +17,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
 use sys::paths::DataDir;
+use sys::text::shown_line;
 
 /// A call that waits for a person.
 #[derive(Debug)]
@@ -197,7 +197,7 @@ impl Denials {
             };
             let subject = action::of(tool, input);
             RecordedDecision {
-                tool: plain_line(tool),
+                tool: shown_line(tool),
                 subject,
                 input: input.clone(),
                 denied: (*decision == DecisionKind::Deny).then(|| Denial { by, reason: own_reason(reason) }),

@@ -22,7 +22,7 @@ use std::io::{self, Write};
 use sys::clock;
 use sys::paths::DataDir;
 use sys::process::Exit;
-use sys::text::below_a_minute;
+use sys::text::{below_a_minute, shown_line};
 
 /// What Claude Code says of a command that printed nothing.
 pub(in crate::cli) const NOTHING: &str = "(Bash completed with no output)";
@@ -44,7 +44,7 @@ impl Lines {
         let entry = &run.entry;
         let name = plain_line(&short(&entry.workspace, entry.heartbeat.as_deref()));
         let title = self.style.bold(format!("{name}{}", in_parentheses(&entry.backend)));
-        writeln!(out, "{title}  {}", plain_line(&entry.workspace))?;
+        writeln!(out, "{title}  {}", shown_line(&entry.workspace))?;
         let mut row = |name: &str, value: String| self.row(out, name, &value);
         if run.is_hosted {
             row("agent", plain_line(&entry.agent))?;

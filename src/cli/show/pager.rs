@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::process::{Child, Command, Stdio};
 use sys::error::without_number;
 use sys::signals;
+use sys::text::Shown;
 
 /// The signals that people type to a pager, which the terminal also sends to murmur.
 const TYPED: [Signal; 2] = [Signal::INT, Signal::QUIT];
@@ -46,7 +47,7 @@ impl Pager {
                 // The default pager is optional.
                 if own.is_some() {
                     let error = without_number(&error);
-                    writeln!(io::stderr(), "note: cannot run the pager {program}: {error}")?;
+                    writeln!(Shown(io::stderr()), "note: cannot run the pager {program}: {error}")?;
                 }
                 Ok(Self::Direct(stdout().lock()))
             }

@@ -23,6 +23,7 @@ use std::io;
 use std::time::Duration;
 use sys::clock;
 use sys::paths::DataDir;
+use sys::text::shown_line;
 use tokio::time::sleep;
 
 /// How long a call has to take before its host is asked whether it waits for a person; twice as long the next time.
@@ -234,7 +235,7 @@ pub(in crate::cli) fn take(transcript: &mut Transcript, event: &Event<'_>, at: O
         Event::ToolUse { parent, id, name, input, .. } => transcript.call(Call {
             id: id.clone().into_owned(),
             parent: parent.clone().into_owned(),
-            tool: plain_line(name),
+            tool: shown_line(name),
             subject: action::of(name, input.0.get()),
             input: input.0.get().to_owned(),
             result: None,

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use murmur_core::config::heartbeat::file_of;
 use std::io::Write;
 use sys::paths::DataDir;
+use sys::text::shown_line;
 
 pub(super) fn print(
     out: &mut impl Write,
@@ -17,7 +18,7 @@ pub(super) fn print(
     (dir, daemon): (&DataDir, bool),
     now: Timestamp,
 ) -> anyhow::Result<()> {
-    let (title, id) = (plain_line(&heartbeat.title), plain_line(&heartbeat.id));
+    let (title, id) = (shown_line(&heartbeat.title), shown_line(&heartbeat.id));
     writeln!(out, "\n{}  {}", style.bold(title), style.dim(id))?;
     if !heartbeat.backend.is_default() {
         writeln!(out, "  agent     {}", heartbeat.backend)?;
@@ -98,14 +99,14 @@ pub(super) fn print(
     }
     if heartbeat.unedited {
         let file = file_of(heartbeat.workspace.as_ref(), heartbeat.name.as_deref());
-        writeln!(out, "  prompt    not edited yet; edit {}", plain_line(&file.to_string_lossy()))?;
+        writeln!(out, "  prompt    not edited yet; edit {}", shown_line(&file.to_string_lossy()))?;
     }
     if let (false, Some(name)) = (heartbeat.approved, &heartbeat.name) {
         let hint = approve_hint(heartbeat.workspace.as_ref(), name);
-        writeln!(out, "  approval  not approved yet; {}", plain_line(&hint))?;
+        writeln!(out, "  approval  not approved yet; {}", shown_line(&hint))?;
     }
     for notice in &heartbeat.notices {
-        writeln!(out, "  notice    {}", plain_line(notice))?;
+        writeln!(out, "  notice    {}", shown_line(notice))?;
     }
     if let Some(problem) = &heartbeat.problem {
         writeln!(out, "  problem   {problem}")?;

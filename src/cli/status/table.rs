@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use sys::paths::DataDir;
 use sys::terminal;
+use sys::text::shown_line;
 use unicode_width::UnicodeWidthStr;
 
 /// The width of a terminal that doesn't report one.
@@ -121,7 +122,7 @@ fn urgent(out: &mut impl Write, rows: &[Row], width: usize) -> io::Result<()> {
 
 /// What to call heartbeats: by their titles or, where several have the same, by what tells them apart.
 pub(in crate::cli) fn names(heartbeats: &[HeartbeatStatus]) -> Vec<String> {
-    let title = |heartbeat: &HeartbeatStatus| plain_line(&heartbeat.title);
+    let title = |heartbeat: &HeartbeatStatus| shown_line(&heartbeat.title);
     let short = |heartbeat: &HeartbeatStatus| {
         plain_line(&short_name(&heartbeat.workspace, heartbeat.name.as_deref()))
     };
@@ -134,7 +135,7 @@ pub(in crate::cli) fn names(heartbeats: &[HeartbeatStatus]) -> Vec<String> {
     let named = |heartbeat: &HeartbeatStatus| match (title(heartbeat), short(heartbeat)) {
         (title, _) if titles.get(&title) == Some(&1) => title,
         (_, short) if shorts.get(&short) == Some(&1) => short,
-        _ => plain_line(&apart.of_heartbeat(&heartbeat.workspace, heartbeat.name.as_deref())),
+        _ => shown_line(&apart.of_heartbeat(&heartbeat.workspace, heartbeat.name.as_deref())),
     };
     heartbeats.iter().map(named).collect()
 }

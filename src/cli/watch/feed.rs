@@ -39,7 +39,10 @@ const AT_ONCE: u64 = 1 << 20;
 /// How often to look where files cannot be watched.
 const TICK: Duration = Duration::from_secs(1);
 
-/// The minimum time between two requests for the daemon's status, so that each change is shown within 50 ms.
+/// Within this time, a change is shown if reads take no longer than 15 ms.
+const WITHIN: Duration = Duration::from_millis(50);
+
+/// The minimum time between two requests for the daemon's status.
 const BETWEEN: Duration = Duration::from_millis(20);
 
 /// The minimum time between two reads of what beats rarely change, which takes longer.
@@ -254,17 +257,21 @@ async fn statuses(dir: DataDir, data_dir: Option<PathBuf>, to: Sender<Update>, c
             }
         }
         let now = Instant::now();
-        // Reads take at most a quarter of the time.
-        let pause = (3 * (now - began)).max(BETWEEN);
         if with_rest {
             rest_at = now + REST;
         }
-        sleep(pause).await;
+        sleep(pause(now - began)).await;
         tokio::select! {
             () = changes.status.notified() => {}
             () = sleep_until(rest_at), if !with_rest => {}
         }
     }
+}
+
+/// How long to wait after a read that took this long, so that reads take at most a quarter of the time, or half of it
+/// where changes would be late. A change during a read is shown after the next one.
+fn pause(read: Duration) -> Duration {
+    (3 * read).min(WITHIN.saturating_sub(2 * read)).max(read).max(BETWEEN)
 }
 
 /// Follows the running daemon, and later ones after it ends.
@@ -343,4 +350,18 @@ async fn follow(dir: &DataDir, to: &Sender<Update>, changes: &Changes) -> Result
 /// A message in the transcript that says why there is no more.
 pub(super) fn note(error: &anyhow::Error) -> Update {
     Update::Lines(vec![Model::note(&super::super::describe(error).line())])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_read_within_50_ms_if_reads_are_fast() {
+        for (read, expected) in [(0, 20), (1, 20), (8, 24), (10, 30), (15, 20), (30, 30), (400, 400)] {
+            let read = Duration::from_millis(read);
+            assert_eq!(pause(read), Duration::from_millis(expected), "{read:?}");
+            assert!(2 * read + pause(read) <= WITHIN || read > Duration::from_millis(15), "{read:?}");
+        }
+    }
 }

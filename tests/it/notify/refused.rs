@@ -131,3 +131,40 @@ fn an_answer_after_the_request_has_expired_is_refused() {
     assert_eq!(env.decisions().last().unwrap()["decision"], "deny");
     daemon.stop();
 }
+
+#[test]
+fn a_question_that_was_not_shown_as_a_whole_can_only_be_denied() {
+    let (env, server) = (Env::new(), Telegram::start());
+    let channel = "[notify.channels.chat]\ntype = \"telegram\"\ntoken = \"1:abc\"\nchat = 5\nsenders = [7]";
+    env.setting("config.toml", &format!("{channel}\nserver = \"{}\"\n", server.url));
+    let site = env.workspace("site", "---\nquestions: broker\n---\nAsk.");
+    let options = json!([{ "label": "Yes", "description": "x".repeat(3000) }, { "label": "No" }]);
+    let question = json!({ "questions": [{ "question": "Sure?", "options": options }] });
+    let ask = json!({ "type": "tool_use", "id": "t1", "name": "AskUserQuestion", "input": question });
+    site.plays(&json!({ "script": [[ask], [{ "type": "text", "text": "HEARTBEAT_OK" }]] }));
+    env.register(&[]);
+    let daemon = env.daemon();
+    let beat = env.murmur(["beat", site.path()]).start();
+    let message = server.next();
+    assert!(!message["text"].as_str().unwrap().contains("Or reply"), "{message}");
+    let buttons = message["reply_markup"]["inline_keyboard"].as_array().unwrap();
+    let buttons: Vec<&Value> = buttons.iter().flat_map(|row| row.as_array().unwrap()).collect();
+    let labels: Vec<&str> = buttons.iter().map(|button| button["text"].as_str().unwrap()).collect();
+    assert_eq!(labels, ["Deny"]);
+    let deny = &buttons[0]["callback_data"];
+    let why = "the message did not show the whole request, or the guard doubts it, so it can only be denied";
+    let choose = deny.as_str().unwrap().replace("deny", "1");
+    server.press(7, &json!(choose));
+    assert_eq!(server.next()["text"], format!("Not accepted: {why}"));
+    server.reply(7, "No");
+    assert_eq!(server.next()["text"], format!("Not accepted: {why}"));
+    server.press(7, deny);
+    assert_eq!(server.next()["text"], "Denied.");
+    ended(beat);
+    let lines = answers(&env, 4);
+    for line in &lines[..2] {
+        assert_eq!((&line["result"], &line["error"]), (&json!("refused"), &json!(why)), "{line}");
+    }
+    assert_eq!(lines[2]["result"], "accepted");
+    daemon.stop();
+}

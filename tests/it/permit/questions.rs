@@ -185,14 +185,14 @@ fn a_question_that_times_out_gets_no_answer() {
 }
 
 #[test]
-fn questions_are_shown_without_control_characters() {
+fn questions_are_shown_with_nothing_hidden_and_answered_by_number() {
     let env = Env::new();
     let nasty = "Sure?\u{1b}[2J\u{1b}]0;title\u{7}\u{9b}1m\r\nallowed Bash for site\u{202e}";
     asks(
         &env,
         "model: x",
         &json!({ "questions": [{ "question": nasty, "header": "\u{1b}[1m", "multiSelect": false,
-        "options": [{ "label": "Yes\u{8}\u{8}", "description": "\u{1b}c" }, { "label": "No", "description": "" }] }] }),
+        "options": [{ "label": "Yes\u{8}\u{8}", "description": "\u{1b}c" }, { "label": "No\u{200b}\u{1b}[8m", "description": "", "preview": "x\u{202e}" }] }] }),
     );
     let daemon = env.daemon();
     let beat = env.beat();
@@ -200,10 +200,22 @@ fn questions_are_shown_without_control_characters() {
     let listed = env.run(["question", "list"]);
     let raw = |character: char| character.is_control() && character != '\n' || character == '\u{202e}';
     assert!(!listed.contains(raw), "{listed:?}");
+    for shown in [
+        r"q1 [\u{1b}[1m] Sure?\u{1b}[2J\u{1b}]0;title\u{7}\u{9b}1m\u{d}",
+        "\n         allowed Bash for site\\u{202e}\n",
+        r"  1. Yes\u{8}\u{8}: \u{1b}c",
+        r"  2. No\u{200b}\u{1b}[8m",
+        r"     | x\u{202e}",
+    ] {
+        assert!(listed.contains(shown), "{shown}: {listed}");
+    }
     let refused = respond(&env, &row, r#"{"q1":9}"#);
     assert!(refused.contains("one of") && !refused.contains(raw), "{refused:?}");
-    assert!(respond(&env, &row, r#"{"q1":2}"#).starts_with("answered "));
+    let said = env.run(["answer", "last", "2"]);
+    assert!(said.starts_with("answered "), "{said}");
     assert_eq!(line(beat)["outcome"], "ok");
+    let told = env.only_tool_result().text;
+    assert!(told.contains("\"=\"No\u{200b}\u{1b}[8m\""), "{told:?}");
     daemon.stop();
 }
 

@@ -5,7 +5,7 @@ mod diff;
 use super::question::QuestionSet;
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
-use sys::text::{lookalikes, shown};
+use sys::text::{lookalikes, shown, shown_line};
 
 /// The complete input of a call; `is_question` is whether it asks a person questions.
 #[must_use]
@@ -57,7 +57,7 @@ fn add_lines(out: &mut String, prefix: &str, fields: &Map<String, Value>, used: 
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        let line = shown(&format!("{key}: {text}")).replace('\n', "\\n");
+        let line = shown_line(&format!("{key}: {text}"));
         let _never = writeln!(out, "{line}");
     }
 }

@@ -9,9 +9,9 @@ use std::fmt::Write;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::plain::{plain, plain_line};
 pub use answer::{AnswerError, Answers, EXAMPLE};
 use sys::error::Hinted;
+use sys::text::{shown, shown_line};
 
 /// The questions of one call: at least one, with distinct texts. Their keys are `q1`, `q2` and so on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,15 +35,52 @@ pub struct Question {
 }
 
 impl Question {
+    /// The question as a person reads it, after `before` on its first line, with nothing hidden: its choices numbered,
+    /// and all lines but those of choices indented.
+    #[must_use]
+    pub fn printed(&self, before: &str) -> String {
+        let mut out = before.to_owned();
+        if !self.header.trim().is_empty() {
+            let _never = write!(out, "[{}] ", line(&self.header));
+        }
+        let several = if self.multi_select { " (one or more)" } else { "" };
+        let _never = writeln!(out, "{}{several}", indented(&self.question));
+        for (index, choice) in self.options.iter().enumerate() {
+            let _never = write!(out, "  {}. {}", index + 1, line(&choice.label));
+            if !choice.description.is_empty() {
+                let _never = write!(out, ": {}", indented(&choice.description));
+            }
+            out.push('\n');
+            for line in shown(&choice.preview).lines() {
+                let _never = writeln!(out, "     | {line}");
+            }
+        }
+        out
+    }
+
     /// The answer that a person typed as one word: a label or its number, several with commas if the question takes
     /// several, or other text after `=`.
     #[must_use]
     pub fn typed(&self, word: &str) -> Value {
         match word.strip_prefix('=') {
             Some(text) if !self.options.is_empty() => json!({ "other": text.trim() }),
-            _ if self.multi_select => word.split(',').map(|part| json!(part.trim())).collect(),
+            _ if self.multi_select => word.split(',').map(|part| self.one(part.trim())).collect(),
+            _ => self.one(word),
+        }
+    }
+
+    /// A number always means the option that is shown with it, even if another one's label is that number: the label
+    /// of the first may be one that nobody can type.
+    fn one(&self, word: &str) -> Value {
+        match word.trim().parse::<usize>() {
+            Ok(number) if self.is_number(word) => json!(number),
             _ => json!(word),
         }
+    }
+
+    /// Whether `word` is the number of an option.
+    fn is_number(&self, word: &str) -> bool {
+        word.trim().parse().is_ok_and(|number: usize| (1..=self.options.len()).contains(&number))
     }
 }
 
@@ -55,6 +92,9 @@ pub struct Choice {
     /// What it means.
     #[serde(default)]
     pub description: String,
+    /// What it would look like.
+    #[serde(default)]
+    pub preview: String,
 }
 
 /// Why the questions can't be answered, for the agent.
@@ -114,29 +154,21 @@ impl QuestionSet {
         self.0.get(index).map_or(Ok(()), check)
     }
 
-    /// Formats the questions for a terminal: each after its key, choices numbered, escape sequences removed.
+    /// Formats the questions for a terminal: each after its key, choices numbered, nothing hidden.
     #[must_use]
     pub fn printed(&self) -> String {
-        let mut out = String::new();
-        for (index, question) in self.0.iter().enumerate() {
-            let header = plain_line(&question.header);
-            let header = if header.is_empty() { header } else { format!(" [{header}]") };
-            let several = if question.multi_select { " (one or more)" } else { "" };
-            let text = indented(&plain(&question.question), "     ");
-            let _never = writeln!(out, "q{}{header} {text}{several}", index + 1);
-            for (index, choice) in question.options.iter().enumerate() {
-                let _never = write!(out, "  {}. {}", index + 1, plain_line(&choice.label));
-                if !choice.description.is_empty() {
-                    let _never = write!(out, ": {}", indented(&plain(&choice.description), "     "));
-                }
-                out.push('\n');
-            }
-        }
-        out
+        let printed = |(index, question): (usize, &Question)| question.printed(&format!("q{} ", index + 1));
+        self.0.iter().enumerate().map(printed).collect()
     }
 }
 
-/// Indents all lines but the first by `by`, so that none of them can look like murmur's own output.
-fn indented(text: &str, by: &str) -> String {
-    text.trim().replace('\n', &format!("\n{by}"))
+/// `text` on one line, with nothing hidden.
+fn line(text: &str) -> String {
+    shown_line(text.trim())
+}
+
+/// `text` with nothing hidden. All of its lines but the first are indented, so that none of them can look like murmur's
+/// own output.
+fn indented(text: &str) -> String {
+    shown(text.trim()).replace('\n', "\n     ")
 }

@@ -21,6 +21,7 @@ use sys::error::Failure;
 #[cfg(unix)]
 use sys::signals;
 use sys::spawn::{CommandLine, NotStarted};
+use sys::text::Shown;
 use sys::{clock, exit};
 
 /// How long a sweep may delay the exit after the command has ended; the next run continues a long one.
@@ -141,5 +142,5 @@ fn usage(error: &anyhow::Error) -> ExitCode {
 }
 
 fn warn(what: &str) {
-    let _closed = writeln!(io::stderr(), "warning: {what}");
+    let _closed = writeln!(Shown(io::stderr()), "warning: {what}");
 }

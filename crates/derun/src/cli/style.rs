@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::io::IsTerminal;
 use std::sync::OnceLock;
-use sys::text::is_hidden;
+pub use sys::plain::plain_line;
 
 /// When to use colors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,17 +83,4 @@ impl Style {
     pub fn paint(self, code: &str, text: impl Display) -> String {
         if self.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
     }
-}
-
-/// `text` on one line, without anything that a terminal would act on.
-#[must_use]
-pub fn plain_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for word in text.split_whitespace() {
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.extend(word.chars().filter(|character| !is_hidden(*character)));
-    }
-    line
 }

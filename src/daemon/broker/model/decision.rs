@@ -2,8 +2,8 @@
 //!
 //! It never searches other text for one: an agent's quoted input could be mistaken for the decision.
 
-use murmur_core::permit::plain::plain_line;
 use serde::Deserialize;
+use sys::plain::plain_line;
 
 /// How much of a model's reason is kept, in characters.
 const REASON: usize = 500;

@@ -6,8 +6,7 @@ use sys::spelling;
 
 use serde_json::{Map, Value};
 
-use super::super::plain::plain_line;
-use super::{Question, QuestionSet};
+use super::{Question, QuestionSet, line};
 
 /// Answers by the text of their question: a label, several labels joined by `, `, or other text.
 pub type Answers = BTreeMap<String, String>;
@@ -42,11 +41,11 @@ pub enum AnswerError {
         number: usize,
     },
     /// A question has no answer.
-    #[error("q{number} ({question:?}) has no answer")]
+    #[error("q{number} ({question}) has no answer")]
     Missing {
         /// The question, from 1.
         number: usize,
-        /// Its text.
+        /// Its text, quoted.
         question: String,
         /// What the question accepts.
         accepted: String,
@@ -140,7 +139,7 @@ impl QuestionSet {
         for (index, (question, answer)) in self.0.iter().zip(found).enumerate() {
             let answer = answer.ok_or_else(|| AnswerError::Missing {
                 number: index + 1,
-                question: plain_line(&question.question),
+                question: quoted(&question.question),
                 accepted: accepted(question, form),
             })?;
             answers.insert(question.question.clone(), answer);
@@ -181,7 +180,7 @@ impl QuestionSet {
     fn keys(&self) -> String {
         let key = |(index, question): (usize, &Question)| {
             let topic = if question.header.is_empty() { &question.question } else { &question.header };
-            format!("q{} ({:?})", index + 1, plain_line(topic))
+            format!("q{} ({})", index + 1, quoted(topic))
         };
         self.0.iter().enumerate().map(key).collect::<Vec<_>>().join(", ")
     }
@@ -218,7 +217,7 @@ fn joined<T: AsRef<str>>(answers: Vec<T>) -> String {
 fn one(question: &Question, number: usize, value: &Value, form: Form) -> Result<String, AnswerError> {
     let accepted = || accepted(question, form);
     let wrong = || {
-        let found = plain_line(&value.to_string());
+        let found = line(&value.to_string());
         AnswerError::InvalidChoice { number, found, accepted: accepted() }
     };
     let empty = || AnswerError::Empty { number, accepted: accepted() };
@@ -308,13 +307,18 @@ fn is_typo(question: &Question, text: &str) -> bool {
     })
 }
 
+/// `text` in quotation marks, with nothing hidden.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", line(text).replace('"', "\\\""))
+}
+
 /// What a question accepts, for hints.
 fn accepted(question: &Question, form: Form) -> String {
     if question.options.is_empty() {
         return "write any text".to_owned();
     }
     let choice =
-        |(index, choice): (usize, &super::Choice)| format!("{:?} ({})", plain_line(&choice.label), index + 1);
+        |(index, choice): (usize, &super::Choice)| format!("{} ({})", quoted(&choice.label), index + 1);
     let choices: Vec<String> = question.options.iter().enumerate().map(choice).collect();
     let choices = choices.join(", ");
     match (form, question.multi_select) {

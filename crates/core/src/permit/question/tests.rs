@@ -176,22 +176,51 @@ fn input_without_questions_is_refused() {
 }
 
 #[test]
-fn it_is_printed_without_control_characters() {
+fn it_is_printed_with_nothing_hidden() {
     let input = json!({"questions": [
         {
             "question": "Which \u{1b}[31mone\u{1b}[0m?\nq2 [Fake] Sure?",
             "header": "A\u{7}\nB",
-            "options": [{"label": "x\u{1b}]0;t\u{7}\ny", "description": "first\nsecond"}, {"label": "z"}],
+            "options": [{"label": "x\u{1b}]0;t\u{7}\ny", "description": "first\nsecond"}, {"label": "z\u{202e}\u{200b}", "preview": "a\u{1b}[8m\n  3. b"}],
             "multiSelect": true
         },
         {"question": "Why?"}
     ]});
-    insta::assert_snapshot!(QuestionSet::parse(&input).unwrap().printed(), @"
-    q1 [A B] Which one?
+    insta::assert_snapshot!(QuestionSet::parse(&input).unwrap().printed(), @r"
+    q1 [A\u{7}\nB] Which \u{1b}[31mone\u{1b}[0m?
          q2 [Fake] Sure? (one or more)
-      1. x0;t y: first
+      1. x\u{1b}]0;t\u{7}\ny: first
          second
-      2. z
+      2. z\u{202e}\u{200b}
+         | a\u{1b}[8m
+         |   3. b
     q2 Why?
     ");
+}
+
+#[test]
+fn a_typed_number_means_the_option_with_it_whatever_labels_are() {
+    let labels = ["Yes\u{200b}", "1", "\u{1b}[8mNo\u{202e}", " Yes "];
+    let options: Vec<_> = labels.iter().map(|label| json!({"label": label})).collect();
+    for is_multi in [false, true] {
+        let input = json!({"questions": [{"question": "Sure?\u{1b}[2J", "options": options, "multiSelect": is_multi}]});
+        let asked = QuestionSet::parse(&input).unwrap();
+        let answered = |word: &str| {
+            let answers = asked.typed(&[word.to_owned()]).map_err(|error| error.line())?;
+            Ok::<_, String>(asked.answers(&answers.into()).unwrap().remove("Sure?\u{1b}[2J").unwrap())
+        };
+        for (index, label) in labels.iter().enumerate() {
+            assert_eq!(answered(&format!(" {} ", index + 1)).as_deref(), Ok(*label), "{is_multi}");
+        }
+        assert_eq!(answered("yes").as_deref(), Ok(" Yes "));
+        let choices = r#"of "Yes\u{200b}" (1), "1" (2), "\u{1b}[8mNo\u{202e}" (3), "Yes" (4), "#;
+        for word in ["5", "No"] {
+            let refused = answered(word).unwrap_err();
+            assert!(refused.contains(choices), "{refused}");
+        }
+    }
+    let several = json!({"questions": [{"question": "a", "options": options, "multiSelect": true}]});
+    let several = QuestionSet::parse(&several).unwrap();
+    let answers = several.typed(&["3, 1".to_owned()]).unwrap();
+    assert_eq!(several.answers(&answers.into()).unwrap()["a"], "\u{1b}[8mNo\u{202e}, Yes\u{200b}");
 }

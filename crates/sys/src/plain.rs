@@ -1,6 +1,6 @@
 //! Makes text from an agent safe for a terminal, without hiding any words in it.
 
-use sys::text::is_hidden;
+use crate::text::is_hidden;
 
 /// Removes escape sequences and [hidden characters](is_hidden) except line breaks and tabs. The contents of titles and
 /// other commands with text stay, so that people see all of the text.
