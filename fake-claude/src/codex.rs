@@ -94,8 +94,8 @@ pub(crate) fn run(argv: &[String]) -> Result<ExitCode, Failure> {
     rpc::begin(&instructions, argv)?;
     let words = match parsed {
         Ok(words) => words,
-        Err(said) => {
-            crate::print_error(&said);
+        Err(failure) => {
+            crate::print_error(&failure.to_string());
             return Ok(ExitCode::from(2));
         }
     };
@@ -108,8 +108,8 @@ pub(crate) fn run(argv: &[String]) -> Result<ExitCode, Failure> {
         .map_err(|error| Failure::from(format!("cannot determine the current folder: {error}")))?;
     let config = match Config::read(&words, &home) {
         Ok(config) => config,
-        Err(said) => {
-            crate::print_error(&said);
+        Err(failure) => {
+            crate::print_error(&failure.to_string());
             return Ok(ExitCode::FAILURE);
         }
     };

@@ -1,9 +1,9 @@
 //! Tells users who follow a waiting agent that the daemon has ended: nobody can answer until one runs again.
 
 use super::inbox;
-use super::screen::Sink;
 use super::style::plain_line;
 use crate::daemon::client;
+use derun::cli::screen::Sink;
 use murmur_rpc::client::AskError;
 use std::collections::HashMap;
 use std::io::{self, Write};

@@ -1,6 +1,5 @@
 //! `murmur notify`: tests the channels, shows what was sent, and runs the notifier for the daemon.
 
-use super::fitted::pad;
 use super::notify_args::{Log, NotifyArgs, NotifyCommand, Test};
 use super::style::plain_line;
 use super::user_env::UserEnv;
@@ -10,6 +9,7 @@ use ::notify::event::Event;
 use ::notify::log::LogEntry;
 use ::notify::message::Message;
 use anyhow::{Context, bail};
+use derun::cli::fitted::pad;
 use derun::cli::json;
 use derun::cli::stdout::stdout;
 use derun::cli::wrapped::{Wrapped, output_width};

@@ -8,8 +8,24 @@ use super::setup_args::SetupCommand;
 use murmur_rpc::caller;
 use sys::error::Failure;
 
-/// Fails if an agent's process runs a `command` that only people may run.
+/// Who may run a command, with what it does for the error message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Callers {
+    Everyone,
+    Managers(&'static str),
+    People(&'static str),
+}
+
+/// Fails if an agent's process runs a `command` that it must not run.
 pub(super) fn check(command: &Command) -> Result<(), Failure> {
+    match callers(command) {
+        Callers::Everyone => Ok(()),
+        Callers::Managers(what) => caller::require_manager_here(what),
+        Callers::People(what) => caller::require_no_agent_here(what),
+    }
+}
+
+fn callers(command: &Command) -> Callers {
     let what = match command {
         Command::Start(_) => "start the daemon",
         Command::Stop(_) | Command::Restart(_) => "stop the daemon",
@@ -25,12 +41,12 @@ pub(super) fn check(command: &Command) -> Result<(), Failure> {
             command: WorkspacesCommand::Add(_) | WorkspacesCommand::Remove(_),
         }) => "add or remove workspaces",
         Command::Setup(args) => match &args.command {
-            SetupCommand::Hooks(hooks) if hooks.check || hooks.dry_run => return Ok(()),
+            SetupCommand::Hooks(hooks) if hooks.check || hooks.dry_run => return Callers::Everyone,
             SetupCommand::Hooks(_) => "change Claude Code's settings",
         },
         Command::Service(args) => match &args.command {
             ServiceCommand::Install { print: false } | ServiceCommand::Uninstall => "change the service",
-            _ => return Ok(()),
+            _ => return Callers::Everyone,
         },
         Command::Notify(args) if matches!(args.command, NotifyCommand::Test(_) | NotifyCommand::Run(_)) => {
             "send notifications"
@@ -42,9 +58,9 @@ pub(super) fn check(command: &Command) -> Result<(), Failure> {
             | HostCommand::Send(_)
             | HostCommand::Interrupt(_)
             | HostCommand::Stop(_) => {
-                return caller::require_manager_here("control other agents");
+                return Callers::Managers("control other agents");
             }
-            _ => return Ok(()),
+            _ => return Callers::Everyone,
         },
         Command::Agent(args) => match &args.command {
             AgentCommand::Chat(_) => "chat with agents",
@@ -52,11 +68,88 @@ pub(super) fn check(command: &Command) -> Result<(), Failure> {
             | AgentCommand::Send(_)
             | AgentCommand::Interrupt(_)
             | AgentCommand::Stop(_) => {
-                return caller::require_manager_here("control other agents");
+                return Callers::Managers("control other agents");
             }
-            _ => return Ok(()),
+            _ => return Callers::Everyone,
         },
-        _ => return Ok(()),
+        _ => return Callers::Everyone,
     };
-    caller::require_no_agent_here(what)
+    Callers::People(what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::args::{Args, full};
+    use super::*;
+    use clap::FromArgMatches;
+    use shell_guard::call::{Place, ProtectedPaths};
+    use shell_guard::guard::{Finding, inspect};
+
+    /// Commands by who may run them; those for agents only read.
+    const COMMANDS: [(fn(Callers) -> bool, [bool; 2], &str); 4] = [
+        (
+            |callers| callers == Callers::Everyone,
+            [true, true],
+            "list|log|show|usage|status|limits|inbox|inbox --watch|trust|doctor|schema|sessions|attach x|agents\n\
+             agent list|agent show x|agent attach x|agent task|host list|host status x|host attach x|mcp\n\
+             permission list|permission check x|permission rules|question list|rules list|rules check x|rules log\n\
+             capture run -- ls|capture list|capture show x|run -- ls|run --dry-run|beat --dry-run|gc --dry-run\n\
+             config path|config check|config schema|notify log|setup hooks --check|setup hooks --dry-run\n\
+             service status|service install --print|workspaces list|completions bash|man x",
+        ),
+        // Each of these checks its caller itself, or is for murmur's own use; `demo` starts a daemon.
+        (
+            |callers| callers == Callers::Everyone,
+            [false, false],
+            "allow 1|deny 1|answer 1 2|approve|workspaces approve|permission respond|question respond\n\
+             trust --yes|trust --remove|demo|offer|hook|host serve",
+        ),
+        (
+            |callers| matches!(callers, Callers::Managers(_)),
+            [false, true],
+            "agent start x|agent send x y|agent interrupt x|agent stop x\n\
+             host spawn x|host send x y|host interrupt x|host stop x",
+        ),
+        (
+            |callers| matches!(callers, Callers::People(_)),
+            [false, false],
+            "init|add|remove|edit x|set x y=1|pause|resume|start|stop|restart|watch|beat|run|gc|record x -- claude\n\
+             workspaces add|workspaces remove|agent chat x|setup hooks|setup hooks --remove\n\
+             service install|service uninstall|notify test|notify run",
+        ),
+    ];
+
+    /// The commands without subcommands below `command`, as typed.
+    fn leaves(command: &clap::Command, typed: &str) -> Vec<String> {
+        let below = |command: &clap::Command| leaves(command, &format!("{typed} {}", command.get_name()));
+        match command.has_subcommands() {
+            true => command.get_subcommands().flat_map(below).collect(),
+            false => vec![typed.trim().to_owned()],
+        }
+    }
+
+    #[test]
+    fn the_guard_refuses_agents_what_these_rules_refuse() {
+        let mut left = leaves(&full(), "");
+        for (is_expected, passes, lines) in COMMANDS {
+            for line in lines.split(['|', '\n']).map(|line| format!("murmur {line}")) {
+                let matches = full().try_get_matches_from(line.split(' ')).unwrap_or_else(|e| panic!("{e}"));
+                let command = Args::from_arg_matches(&matches).unwrap().command;
+                assert!(is_expected(callers(&command)), "{line}: {:?}", callers(&command));
+                for (is_manager, passes) in [false, true].into_iter().zip(passes) {
+                    let place = Place {
+                        cwd: "/w".into(),
+                        workspace: "/w".into(),
+                        home: "/home/u".into(),
+                        own: ProtectedPaths { is_manager, ..ProtectedPaths::default() },
+                    };
+                    assert_eq!(inspect(&line, &place) == Finding::Clear, passes, "{line}");
+                }
+                left.retain(|leaf| !format!("{line} ").starts_with(&format!("murmur {leaf} ")));
+            }
+        }
+        // Without a rule of its own, the guard passes it only to managers.
+        left.retain(|leaf| leaf != "host discover");
+        assert_eq!(left, Vec::<String>::new(), "not in the table");
+    }
 }

@@ -2,10 +2,10 @@
 
 use super::agents::columns;
 use super::args::{ByArg, Usage as Args};
-use super::fitted::{cut_middle, dollars, pad};
 use super::heartbeat_name::ShortNames;
 use super::style::{Style, plain_line};
 use super::user_env::UserEnv;
+use derun::cli::fitted::{cut_middle, dollars, pad};
 use derun::cli::json::print as print_json;
 use derun::cli::stdout::{stdout, warn};
 use murmur_core::usage::scan::scan;

@@ -29,10 +29,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 use sys::paths::DataDir;
+use sys::pause::wait_until;
 use sys::{clock, failure, signals};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 use transcript::Transcript;
 
 /// The minimum time between two frames, unless a key was pressed.
@@ -160,7 +161,7 @@ impl Watching<'_> {
                     Wakeup::Gone => return Ok(None),
                     Wakeup::End(signal) => return Ok(Some(signal)),
                 },
-                () = due(draw_at), if is_free && draw_at.is_some() => continue,
+                () = wait_until(draw_at), if is_free && draw_at.is_some() => continue,
                 Some(update) = self.news.recv() => {
                     self.model.on(update);
                     soon
@@ -178,7 +179,7 @@ impl Watching<'_> {
                     }
                     soon.max(Instant::now() + GATHER)
                 }
-                () = due(change_at), if change_at.is_some() => {
+                () = wait_until(change_at), if change_at.is_some() => {
                     change_at = None;
                     if self.model.has_due(clock::now()) {
                         self.changes.status();
@@ -242,13 +243,6 @@ impl Watching<'_> {
 
     fn open(&mut self, wanted: Wanted) {
         self.transcript = Some(Transcript::open(wanted, self.dir.clone(), self.data_dir.clone()));
-    }
-}
-
-async fn due(at: Option<Instant>) {
-    match at {
-        Some(at) => sleep_until(at).await,
-        None => std::future::pending().await,
     }
 }
 

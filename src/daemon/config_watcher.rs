@@ -3,7 +3,6 @@
 use super::heartbeats::{Accounts, HeartbeatRef};
 use super::pending_runs::Runs;
 use super::state::Configuration;
-use super::write_behind::at;
 use super::{approved, watch_paths};
 use jiff::tz::TimeZone;
 use murmur_core::config::heartbeat::{Cache, FILE, FOLDER, Heartbeat};
@@ -15,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::clock;
 use sys::paths::DataDir;
+use sys::pause::wait_until;
 use sys::replace::{self, Replaced};
 use sys::watch::{Changes, Watch};
 use tokio::time::{Instant, Interval, interval_at};
@@ -99,7 +99,7 @@ impl ConfigWatcher {
     pub async fn next_event(&mut self) -> ConfigEvent {
         tokio::select! {
             changed = changes(&mut self.watch) => ConfigEvent::Changed(changed),
-            () = at(self.reload_at) => ConfigEvent::Settled,
+            () = wait_until(self.reload_at) => ConfigEvent::Settled,
             () = ticked(&mut self.tick) => ConfigEvent::Tick,
         }
     }

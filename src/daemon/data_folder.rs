@@ -13,8 +13,9 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 use sys::anchor::{Anchor, FolderState};
 use sys::paths::DataDir;
+use sys::pause::wait_until;
 use sys::watch::{Watch, WatchedFolder};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
 /// How long the folder must stay unchanged after a file is gone: it may be in the middle of being deleted.
 const SETTLE: Duration = Duration::from_secs(1);
@@ -93,7 +94,7 @@ impl DataFolder {
             };
             tokio::select! {
                 changed = changed(&mut self.watch) => if changed.is_err() { self.watch = None },
-                () = at(until) => {}
+                () = wait_until(until) => {}
             }
         }
     }
@@ -124,13 +125,6 @@ impl DataFolder {
         } else {
             (!socket.exists()).then_some(Lost::File(socket))
         }
-    }
-}
-
-async fn at(time: Option<Instant>) {
-    match time {
-        Some(time) => sleep_until(time).await,
-        None => std::future::pending().await,
     }
 }
 

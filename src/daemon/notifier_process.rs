@@ -14,11 +14,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use sys::file::Stamp;
 use sys::paths::DataDir;
+use sys::pause::wait_until;
 use sys::{notify, process};
 use tokio::process::{Child, Command};
 use tokio::time::Instant;
-
-use super::write_behind::at;
 
 /// How long to wait before a notifier that ended is started again.
 const RESTART: Duration = Duration::from_secs(10);
@@ -115,7 +114,7 @@ impl NotifierProcess {
             self.child = None;
             self.restart_at = Some(Instant::now() + RESTART);
         }
-        at(self.restart_at).await;
+        wait_until(self.restart_at).await;
     }
 
     /// Starts the process, if it is wanted, in place of the one that runs.

@@ -3,6 +3,7 @@
 //! Input: the heartbeats. Output: which of them match a change. Follows no links, and looks into no `.git`. Needs file
 //! notifications; without them, `on` does nothing, which is a problem that `murmur status` shows.
 
+use super::config_watcher::changes;
 use murmur_core::config::gate::Patterns;
 use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
 use std::collections::BTreeSet;
@@ -12,8 +13,9 @@ use std::time::Duration;
 use std::{fs, io};
 use sys::error::Failure;
 use sys::failure;
+use sys::pause::wait_until;
 use sys::watch::{Changes, Watch, WatchedFolder};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
 /// How long to collect changes before they are reported together.
 const COLLECT: Duration = Duration::from_millis(100);
@@ -149,11 +151,11 @@ impl Triggers {
         loop {
             let changes = tokio::select! {
                 changes = changes(&mut self.watch) => changes,
-                () = until(self.report_at) => {
+                () = wait_until(self.report_at) => {
                     self.report_at = None;
                     return std::mem::take(&mut self.changed).into_iter().collect();
                 }
-                () = until(self.retry_at) => {
+                () = wait_until(self.retry_at) => {
                     self.start();
                     continue;
                 }
@@ -195,20 +197,6 @@ impl Triggers {
             come.filter(|root| changes.paths.iter().chain(&changes.gone).any(|path| root.starts_with(path)));
         let come: Vec<WatchedFolder> = come.flat_map(|root| places_of(&root, self.most)).collect();
         self.add(places.into_iter().chain(come).collect());
-    }
-}
-
-async fn changes(watch: &mut Option<Watch>) -> io::Result<Changes> {
-    match watch {
-        Some(watch) => watch.changes().await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn until(at: Option<Instant>) {
-    match at {
-        Some(at) => sleep_until(at).await,
-        None => std::future::pending().await,
     }
 }
 

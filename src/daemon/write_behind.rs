@@ -15,10 +15,11 @@ use std::time::Duration;
 use sys::error::{Failure, Hinted};
 use sys::file::{is_full, room_hint};
 use sys::paths::DataDir;
+use sys::pause::wait_until;
 use sys::replace::{self, OpenWriters, Replaced, Replacement};
 use sys::swap::write_beside;
 use sys::{clock, failure};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 use waiting::WaitingLines;
 
 /// How long last runs are collected before they are written.
@@ -156,9 +157,9 @@ impl WriteBehind {
     /// Waits until a task is due; forever if there is none.
     pub async fn next_task(&self) -> Task {
         tokio::select! {
-            () = at(self.flush_at) => Task::Flush,
-            () = at(self.replaced.as_ref().map(|unchecked| unchecked.check_at)) => Task::CheckReplaced,
-            () = at(self.retry_at) => Task::Retry,
+            () = wait_until(self.flush_at) => Task::Flush,
+            () = wait_until(self.replaced.as_ref().map(|unchecked| unchecked.check_at)) => Task::CheckReplaced,
+            () = wait_until(self.retry_at) => Task::Retry,
         }
     }
 
@@ -282,13 +283,5 @@ impl WriteBehind {
     fn set_retry(&mut self) {
         let wants = self.waiting_lines() > 0 || self.unreadable.is_some() || !self.has_reserve;
         self.retry_at = wants.then(|| Instant::now() + RETRY);
-    }
-}
-
-/// Waits until `time`, or forever.
-pub async fn at(time: Option<Instant>) {
-    match time {
-        Some(time) => sleep_until(time).await,
-        None => std::future::pending().await,
     }
 }

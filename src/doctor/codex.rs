@@ -15,6 +15,7 @@ use std::io;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
+use sys::error::Failure;
 
 /// How long each of its three answers may take.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -57,8 +58,8 @@ async fn one(program: &Path, path: &OsStr, limit: Duration) -> Finding {
         return check.fail(format!("{shown} does not print its version"), Hint::RUN_AGENT);
     };
     let judged = judge(check, &format!("{shown} is {version}"), &version, codex::TESTED);
-    if let Err(why) = app_server(program, path, limit).await {
-        return check.fail(format!("{}, but its app-server {why}", judged.found), Hint::UPDATE_AGENT);
+    if let Err(failure) = app_server(program, path, limit).await {
+        return check.fail(format!("{}, but {failure}", judged.found), Hint::UPDATE_AGENT);
     }
     if judged.level != Level::Ok {
         return judged;
@@ -74,8 +75,8 @@ async fn one(program: &Path, path: &OsStr, limit: Duration) -> Finding {
     }
 }
 
-/// Why Codex's app-server, which runs all its beats, can't be used.
-async fn app_server(program: &Path, path: &OsStr, limit: Duration) -> Result<(), String> {
+/// Checks that Codex's app-server, which runs all its beats, answers.
+async fn app_server(program: &Path, path: &OsStr, limit: Duration) -> Result<(), Failure> {
     let mut command = tokio::process::Command::new(program);
     command.arg("app-server").env("PATH", path).current_dir("/");
     let question = Question { text: &codex::hello(), is_answer: codex::is_hello, grace: Duration::ZERO };
@@ -83,10 +84,16 @@ async fn app_server(program: &Path, path: &OsStr, limit: Duration) -> Result<(),
         Ok(answer) if answer.stdout.split(|byte| *byte == b'\n').any(codex::is_hello) => Ok(()),
         Ok(answer) => {
             let why = first_line(&answer.stderr).or_else(|| first_line(&answer.stdout));
-            Err(format!("does not work{}", why.map_or(String::new(), |line| format!(": {line}"))))
+            let failure = Failure::new("its app-server does not work");
+            Err(match why {
+                Some(line) => failure.about(line),
+                None => failure,
+            })
         }
-        Err(error) if error.kind() == io::ErrorKind::TimedOut => Err("did not answer".to_owned()),
-        Err(error) => Err(format!("does not start: {error}")),
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+            Err(Failure::new("its app-server did not answer"))
+        }
+        Err(error) => Err(Failure::new("its app-server does not start").because(&error)),
     }
 }
 

@@ -190,3 +190,51 @@ fn no_message_contains_a_hint() {
         }
     }
 }
+
+/// The arguments of the type after `Result<` at the start of `text`.
+fn result_arguments(text: &str) -> Vec<String> {
+    let (mut depth, mut arguments) = (0, vec![String::new()]);
+    for character in text.chars() {
+        match character {
+            '<' | '(' | '[' => depth += 1,
+            '>' if depth == 0 => break,
+            '>' | ')' | ']' => depth -= 1,
+            ',' if depth == 0 => {
+                arguments.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        arguments.last_mut().unwrap().push(character);
+    }
+    arguments.into_iter().map(|argument| argument.trim().to_owned()).collect()
+}
+
+#[test]
+fn no_error_is_a_text() {
+    assert_eq!(
+        result_arguments("Vec<(u8, [u8; 2])>,\n    String,\n> {"),
+        ["Vec<(u8, [u8; 2])>", "String", ""]
+    );
+    let mut wrong = Vec::new();
+    for folder in ["src", "crates", "fake-claude"] {
+        for file in rust_files(&root().join(folder)).iter().filter(|file| !file.ends_with("tests.rs")) {
+            let text = fs::read_to_string(file).unwrap();
+            for (start, matched) in
+                text.split("#[cfg(test)]\nmod tests {").next().unwrap().match_indices("Result<")
+            {
+                let arguments = result_arguments(&text[start + matched.len()..]);
+                let is_text =
+                    |error: &String| error == "String" || error.starts_with('&') && error.ends_with("str");
+                if arguments.get(1).is_some_and(is_text) {
+                    wrong.push(format!("{}: Result<{}>", file.display(), arguments.join(", ")));
+                }
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "use sys::error::Failure or an error type of the module:\n{}",
+        wrong.join("\n")
+    );
+}

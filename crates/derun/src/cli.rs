@@ -3,9 +3,12 @@
 pub mod args;
 pub mod captures;
 pub mod complaint;
+pub mod fitted;
 pub mod json;
 pub mod mcp;
 pub mod run;
+#[cfg(unix)]
+pub mod screen;
 pub mod sessions;
 pub mod show;
 pub mod span;

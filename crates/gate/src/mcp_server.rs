@@ -28,8 +28,8 @@ pub async fn start(command: Command, limit: Duration) -> Result<(), Failure> {
     match asked {
         Ok(ProgramOutput { status, stdout, stderr }) => {
             match stdout.split(|byte| *byte == b'\n').find_map(answer) {
-                Some(Ok(())) => Ok(()),
-                Some(Err(message)) => {
+                Some(Answer::Initialized) => Ok(()),
+                Some(Answer::Error(message)) => {
                     let why = quoted(message.as_bytes()).unwrap_or_default();
                     Err(failure!("it answered with an error{why}"))
                 }
@@ -58,14 +58,22 @@ fn hello() -> Vec<u8> {
     format!("{request}\n").into_bytes()
 }
 
-/// The answer in a line of a server's output: nothing, or an error's message. `None` if the line isn't one.
-fn answer(line: &[u8]) -> Option<Result<(), String>> {
+/// A server's answer to `initialize`.
+#[derive(Debug, PartialEq)]
+enum Answer {
+    Initialized,
+    /// An error with this message.
+    Error(String),
+}
+
+/// The answer in a line of a server's output. `None` if the line isn't one.
+fn answer(line: &[u8]) -> Option<Answer> {
     let message: Value = serde_json::from_slice(line).ok()?;
     if message.get("id")? != ID {
         return None;
     }
     let error = message.get("error").map(|error| error["message"].as_str().unwrap_or_default().to_owned());
-    error.map(Err).or_else(|| message.get("result").map(|_| Ok(())))
+    error.map(Answer::Error).or_else(|| message.get("result").map(|_| Answer::Initialized))
 }
 
 /// The beginning of the program's own message, as the end of a sentence.
@@ -79,9 +87,12 @@ mod tests {
 
     #[test]
     fn only_a_response_to_the_request_is_an_answer() {
-        assert_eq!(answer(br#"{"jsonrpc":"2.0","id":"murmur-initialize","result":{}}"#), Some(Ok(())));
+        assert_eq!(
+            answer(br#"{"jsonrpc":"2.0","id":"murmur-initialize","result":{}}"#),
+            Some(Answer::Initialized)
+        );
         let refusal = br#"{"id":"murmur-initialize","error":{"code":-1,"message":"no key"}}"#;
-        assert_eq!(answer(refusal), Some(Err("no key".to_owned())));
+        assert_eq!(answer(refusal), Some(Answer::Error("no key".to_owned())));
         for other in [&br#"{"id":1,"result":{}}"#[..], br#"{"method":"log"}"#, b"Listening", b"1", b""] {
             assert_eq!(answer(other), None);
         }

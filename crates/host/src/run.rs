@@ -42,9 +42,10 @@ use std::path::PathBuf;
 use std::pin::pin;
 use std::time::Duration;
 use sys::error::Failure;
+use sys::pause::wait_until;
 use sys::process::{Exit, Signal, end_all_children};
 use sys::{memory, signals};
-use timers::{REST, at, died};
+use timers::{REST, died};
 use tokio::process::Child;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -233,16 +234,16 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                     self.waited(hook);
                 }
                 hold = holds.changed() => self.note_hold(hold),
-                () = at(until) => self.time_out(),
-                () = at(settled) => self.settle(false),
-                () = at(hung) => self.hang(),
-                () = at(incomplete) => self.control_requests.complete(&*self.dialog, Instant::now()),
-                () = at(sync) => self.capture.sync(),
-                () = at(grace) => {
+                () = wait_until(until) => self.time_out(),
+                () = wait_until(settled) => self.settle(false),
+                () = wait_until(hung) => self.hang(),
+                () = wait_until(incomplete) => self.control_requests.complete(&*self.dialog, Instant::now()),
+                () = wait_until(sync) => self.capture.sync(),
+                () = wait_until(grace) => {
                     self.wait_until = None;
                     self.take(Input::GraceOver);
                 }
-                () = at(rest) => {
+                () = wait_until(rest) => {
                     self.rest_at = None;
                     self.capture.rest();
                     memory::release();

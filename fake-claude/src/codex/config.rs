@@ -5,6 +5,8 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
+use sys::error::Failure;
+use sys::failure;
 
 /// Where hooks given by `-c` come from, in Codex's words.
 pub(super) const FLAGS: &str = "/<session-flags>/config.toml";
@@ -21,7 +23,7 @@ pub(super) struct Config {
 }
 
 /// Checks the arguments and returns the values of `-c`.
-pub(super) fn parse(argv: &[String]) -> Result<Vec<String>, String> {
+pub(super) fn parse(argv: &[String]) -> Result<Vec<String>, Failure> {
     let (mut words, mut serves) = (Vec::new(), false);
     let mut left = argv.iter();
     while let Some(word) = left.next() {
@@ -34,7 +36,7 @@ pub(super) fn parse(argv: &[String]) -> Result<Vec<String>, String> {
             "--dangerously-bypass-hook-trust" => {}
             "app-server" if !serves => serves = true,
             _ => {
-                return Err(format!(
+                return Err(failure!(
                     "error: unexpected argument '{word}' found\n\nUsage: codex app-server [OPTIONS] [COMMAND]\n\n\
                      For more information, try '--help'."
                 ));
@@ -46,16 +48,15 @@ pub(super) fn parse(argv: &[String]) -> Result<Vec<String>, String> {
 
 impl Config {
     /// Reads the configuration. Rejects what Codex rejects.
-    pub(super) fn read(words: &[String], home: &Path) -> Result<Self, String> {
+    pub(super) fn read(words: &[String], home: &Path) -> Result<Self, Failure> {
         let mut flags = json!({});
         for word in words {
             merge(&mut flags, flag(word)?);
         }
         let path = home.join("config.toml");
         let user = match std::fs::read_to_string(&path) {
-            Ok(text) => {
-                toml::from_str(&text).map_err(|error| format!("Error loading config.toml: {error}"))?
-            }
+            Ok(text) => toml::from_str(&text)
+                .map_err(|error| Failure::new("Error loading config.toml").because(&error))?,
             Err(_) => json!({}),
         };
         let hooks = home.join("hooks.json");
@@ -108,12 +109,15 @@ impl Config {
 }
 
 /// Parses `KEY=VALUE`; a value that isn't TOML is text.
-fn flag(word: &str) -> Result<Value, String> {
+fn flag(word: &str) -> Result<Value, Failure> {
     let parse = |text: &str| toml::from_str::<Value>(text).ok();
-    let (key, value) =
-        word.split_once('=').ok_or_else(|| format!("Error: Invalid override (missing '='): {word}"))?;
+    let (key, value) = word
+        .split_once('=')
+        .ok_or_else(|| Failure::new("Error: Invalid override (missing '=')").about(word))?;
     let text = || parse(&format!("{key} = {}", json!(value)));
-    parse(&format!("{key} = {value}")).or_else(text).ok_or_else(|| format!("Error: Invalid override: {word}"))
+    parse(&format!("{key} = {value}"))
+        .or_else(text)
+        .ok_or_else(|| Failure::new("Error: Invalid override").about(word))
 }
 
 fn merge(into: &mut Value, from: Value) {

@@ -157,12 +157,12 @@ impl Hosts {
                     Message::Changed(agent) => self.query(agent),
                     Message::Left(agent, left) => {
                         self.followed.remove(&agent);
-                        self.left(&agent, left);
+                        self.failed.extend(self.failed_host(&agent, left));
                         self.query(agent);
                     }
                     Message::Answered(agent, answered) => {
                         self.awaited.remove(&agent);
-                        self.answered(&agent, answered);
+                        self.unanswered.extend(self.failed_host(&agent, answered));
                         self.query(agent);
                     }
                 },
@@ -172,21 +172,16 @@ impl Hosts {
         }
     }
 
-    /// Records why following ended: after a refusal it is not retried.
-    fn left(&mut self, agent: &AgentId, left: Result<(), AskError>) {
-        match left {
-            Ok(()) => {}
-            Err(AskError::Refused(_)) => _ = self.refused.insert(agent.clone()),
-            Err(_) => _ = self.failed.insert(agent.clone()),
-        }
-    }
-
-    /// Records how waiting for an unresponsive host ended.
-    fn answered(&mut self, agent: &AgentId, answered: Result<(), AskError>) {
-        match answered {
-            Ok(()) => {}
-            Err(AskError::Refused(_)) => _ = self.refused.insert(agent.clone()),
-            Err(_) => _ = self.unanswered.insert(agent.clone()),
+    /// The host of `agent`, if following or waiting for it failed with `ended` and is to be retried. After a refusal,
+    /// it isn't.
+    fn failed_host(&mut self, agent: &AgentId, ended: Result<(), AskError>) -> Option<AgentId> {
+        match ended {
+            Ok(()) => None,
+            Err(AskError::Refused(_)) => {
+                self.refused.insert(agent.clone());
+                None
+            }
+            Err(_) => Some(agent.clone()),
         }
     }
 

@@ -3,11 +3,11 @@
 //! The crate comfy-table would only replace the padding: it wraps cells, while this table drops whole columns by
 //! importance and shortens paths at the front.
 
-pub(super) use super::super::fitted::cut;
-use super::super::fitted::take;
 use super::super::reported::in_background;
 use super::super::style::{Colors, Style, in_parentheses, plain_line, zone};
 use crate::agents::{Agent, Source};
+pub(super) use derun::cli::fitted::cut;
+use derun::cli::fitted::take;
 use jiff::Timestamp;
 use std::borrow::Cow;
 use std::time::Duration;

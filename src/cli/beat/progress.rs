@@ -1,8 +1,8 @@
 //! The progress line of a beat on a terminal: how long it has run, its turn, its tokens, and what its agent is doing.
 
-use super::super::fitted::cut;
 use super::super::reported;
-use super::super::screen::{Footer, Lines};
+use derun::cli::fitted::cut;
+use derun::cli::screen::{Footer, Lines};
 use derun::cli::span::span;
 use jiff::Timestamp;
 use murmur_agent::event::{Event, Tokens};

@@ -1,12 +1,12 @@
 //! How `murmur log` prints a beat: on a terminal as a row that fits, elsewhere as a whole line.
 
 use super::super::agents::columns;
-use super::super::fitted::{cut, cut_at_word, cut_middle, dollars, pad};
 use super::super::heartbeat_name::ShortNames;
 use super::super::show::took;
 use super::super::style::{
     Colors, Style, in_parentheses, plain_line, remarks, shortened, text_of, text_to_show, word,
 };
+use derun::cli::fitted::{cut, cut_at_word, cut_middle, dollars, pad};
 use derun::cli::json;
 use derun::cli::span::span;
 use jiff::SignedDuration;

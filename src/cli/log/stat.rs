@@ -1,10 +1,10 @@
 //! `murmur log --stat`: sums up the beats of each heartbeat.
 
 use super::super::agents::columns;
-use super::super::fitted::{cut, cut_middle, dollars, pad};
 use super::super::heartbeat_name::ShortNames;
 use super::super::show::took;
 use super::super::style::{Colors, Style, word};
+use derun::cli::fitted::{cut, cut_middle, dollars, pad};
 use derun::cli::json::print as print_json;
 use derun::cli::stdout::{stdout, warn};
 use derun::cli::wrapped::{output_width, wrapped};

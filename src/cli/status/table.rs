@@ -2,10 +2,10 @@
 
 use super::detail::{self, held_at, hint_of};
 use crate::cli::agents::columns;
-use crate::cli::fitted::{cut_at_word, cut_middle, pad};
 use crate::cli::heartbeat_name::{ShortNames, short as short_name};
 use crate::cli::style::{Colors, Style, plain_line, said, unchecked};
 use crate::daemon::status::HeartbeatStatus;
+use derun::cli::fitted::{cut_at_word, cut_middle, pad};
 use derun::cli::span::span;
 use jiff::Timestamp;
 use murmur_core::outcome::OutcomeKind;

@@ -10,10 +10,11 @@ use crate::daemon::state::{Event, State};
 use crate::daemon::stuck_monitor::{self, StuckMonitor};
 use crate::daemon::triggers::Triggers;
 use crate::daemon::watch_paths;
-use crate::daemon::write_behind::{Task, WriteBehind, at};
+use crate::daemon::write_behind::{Task, WriteBehind};
 use std::io;
 use sys::alarm::{Alarm, WakeReason};
 use sys::paths::DataDir;
+use sys::pause::wait_until;
 use sys::watch::{Changes, Watch};
 use tokio::time::Instant;
 
@@ -83,11 +84,11 @@ impl Sources {
             () = self.notifier.ended(), if runs => Input::NotifierEnded,
             event = self.hosts.next_event(), if runs => Input::Hosts(event),
             event = self.stuck_monitor.next_event(), if runs => Input::Agents(event),
-            () = at(self.release_at) => {
+            () = wait_until(self.release_at) => {
                 self.release_at = None;
                 Input::Quiet
             }
-            () = at(self.timeout_at) => {
+            () = wait_until(self.timeout_at) => {
                 self.timeout_at = None;
                 Input::Event(Event::TimedOut)
             }

@@ -13,8 +13,9 @@ use murmur_core::config::acp_program::Offers;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use sys::error::Failure;
 use sys::process::Exit;
-use sys::signals;
+use sys::{failure, signals};
 
 /// How many calls may be without a reply; further ones fail.
 const MAX_CALLS: usize = 64;
@@ -59,7 +60,7 @@ impl Client {
     pub(super) fn take(&mut self, id: &Value, method: &str, params: &Map<String, Value>) -> Option<Vec<u8>> {
         let call = match read(self.offers, method, params)? {
             Ok(call) => call,
-            Err(why) => return Some(error(id, INVALID, &why)),
+            Err(why) => return Some(error(id, INVALID, &why.to_string())),
         };
         let key = id.to_string();
         let is_known = self.asked.contains_key(&key) || self.performed.contains_key(&key);
@@ -159,12 +160,12 @@ pub(super) fn capabilities(offers: Offers) -> Value {
 }
 
 /// Reads a call, if it is offered, or what is wrong with its parameters.
-fn read(offers: Offers, method: &str, params: &Map<String, Value>) -> Option<Result<ClientCall, String>> {
+fn read(offers: Offers, method: &str, params: &Map<String, Value>) -> Option<Result<ClientCall, Failure>> {
     let (kind, action) = method.split_once('/')?;
     let terminal = |action| {
         let id = text_at(params.get("terminalId"), &[]).to_owned();
         let known = (!id.is_empty()).then_some(ClientCall::Terminal { id, action });
-        Some(known.ok_or_else(|| "terminalId is missing".to_owned()))
+        Some(known.ok_or_else(|| Failure::new("terminalId is missing")))
     };
     match (kind, action) {
         ("fs", "read_text_file") if offers.fs => Some(read_file(params)),
@@ -181,27 +182,27 @@ fn read(offers: Offers, method: &str, params: &Map<String, Value>) -> Option<Res
     }
 }
 
-fn read_file(params: &Map<String, Value>) -> Result<ClientCall, String> {
+fn read_file(params: &Map<String, Value>) -> Result<ClientCall, Failure> {
     let path = path(params, "path")?.ok_or("path is missing")?;
     let line = number(params, "line")?;
     Ok(ClientCall::Read { path, line, limit: number(params, "limit")? })
 }
 
-fn write_file(params: &Map<String, Value>) -> Result<ClientCall, String> {
+fn write_file(params: &Map<String, Value>) -> Result<ClientCall, Failure> {
     let path = path(params, "path")?.ok_or("path is missing")?;
     let content = params.get("content").and_then(Value::as_str).ok_or("content is not a text")?;
     Ok(ClientCall::Write { path, content: content.to_owned() })
 }
 
-fn command(params: &Map<String, Value>) -> Result<CommandLine, String> {
+fn command(params: &Map<String, Value>) -> Result<CommandLine, Failure> {
     let program = text_at(params.get("command"), &[]).to_owned();
     if program.is_empty() {
-        return Err("command is missing".to_owned());
+        return Err(Failure::new("command is missing"));
     }
     let list = |key: &str| match params.get(key) {
         None | Some(Value::Null) => Ok(&[][..]),
         Some(Value::Array(items)) => Ok(&items[..]),
-        Some(_) => Err(format!("{key} is not a list")),
+        Some(_) => Err(failure!("{key} is not a list")),
     };
     let args = list("args")?.iter().map(|arg| arg.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>();
     let args = args.ok_or("args has something other than texts")?;
@@ -210,7 +211,7 @@ fn command(params: &Map<String, Value>) -> Result<CommandLine, String> {
         let name = text_at(Some(variable), &["name"]);
         let value = variable.get("value").and_then(Value::as_str).ok_or("env has no text as a value")?;
         if !is_variable(name) {
-            return Err(format!("env has {name:?}, which is not the name of a variable"));
+            return Err(failure!("env has {name:?}, which is not the name of a variable"));
         }
         env.push((name.to_owned(), value.to_owned()));
     }
@@ -225,20 +226,20 @@ fn is_variable(name: &str) -> bool {
 }
 
 /// The absolute path at `key`, if there is one.
-fn path(params: &Map<String, Value>, key: &str) -> Result<Option<PathBuf>, String> {
+fn path(params: &Map<String, Value>, key: &str) -> Result<Option<PathBuf>, Failure> {
     match params.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(path)) if Path::new(path).is_absolute() => Ok(Some(path.into())),
-        Some(other) => Err(format!("{key} is not an absolute path: {other}")),
+        Some(other) => Err(failure!("{key} is not an absolute path").about(other)),
     }
 }
 
 /// The number at `key`, if there is one.
-fn number(params: &Map<String, Value>, key: &str) -> Result<Option<u64>, String> {
+fn number(params: &Map<String, Value>, key: &str) -> Result<Option<u64>, Failure> {
     match params.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => {
-            value.as_u64().map(Some).ok_or_else(|| format!("{key} is not a whole number: {value}"))
+            value.as_u64().map(Some).ok_or_else(|| failure!("{key} is not a whole number").about(value))
         }
     }
 }

@@ -2,19 +2,10 @@
 
 use std::time::Duration;
 use tokio::signal::unix::Signal as Signals;
-use tokio::time::{Instant, sleep_until};
 
 /// After this long without a turn, an agent is expected to stay idle. By then its output has been synced to disk, which
 /// would bring back memory that is released before.
 pub(super) const REST: Duration = Duration::from_secs(2);
-
-/// Waits until `time`, or forever.
-pub(super) async fn at(time: Option<Instant>) {
-    match time {
-        Some(time) => sleep_until(time).await,
-        None => std::future::pending().await,
-    }
-}
 
 /// Waits until a child dies; forever if signals can't be received.
 pub(super) async fn died(deaths: &mut Option<Signals>) {

@@ -80,32 +80,39 @@ fn lists(invocation: &Invocation<'_>, options: &[&str]) -> bool {
 fn is_harmless(invocation: &Invocation<'_>, own: &ProtectedPaths) -> bool {
     let before_command: Vec<&str> =
         invocation.arguments().iter().map(Field::marked).take_while(|word| *word != "--").collect();
-    if before_command.iter().any(|word| ["--help", "-h", "--version"].contains(word)) {
+    let words: Vec<&str> =
+        invocation.operands("", &["data-dir", "color", "scope"]).iter().map(|word| word.marked()).collect();
+    // An answer may begin with a hyphen.
+    let is_answer = matches!(words.as_slice(), ["answer", _, ..]);
+    if !is_answer && before_command.iter().any(|word| ["--help", "-h", "--version"].contains(word)) {
         return true;
     }
-    let words: Vec<&str> =
-        invocation.operands("", &["data-dir", "color"]).iter().map(|word| word.marked()).collect();
     let is_host = invocation.name() == "murmur-host";
     let words = if is_host { [&["host"], words.as_slice()].concat() } else { words };
     match words.as_slice() {
         []
         | [
             "status" | "log" | "sessions" | "show" | "doctor" | "schema" | "completions" | "man" | "help"
-            | "agents" | "attach" | "capture" | "mcp" | "limits" | "usage" | "list",
+            | "agents" | "attach" | "capture" | "mcp" | "limits" | "usage" | "list" | "inbox",
             ..,
         ] => !invocation.has_any(&["--fix"]),
         ["config"] | ["config", "path" | "check" | "schema", ..] => true,
         ["agent"] | ["agent", "list" | "show" | "attach" | "task", ..] => true,
         ["rules"] | ["rules", "list" | "check" | "log", ..] => true,
         // `murmur run NAME` starts a beat, and `murmur run -- command` only the command, which is checked itself.
-        ["run", ..] => captures(&before_command) && before_command.len() < invocation.arguments().len(),
-        ["beat" | "gc", ..] => invocation.has_any(&["--dry-run"]),
+        ["run", ..] if before_command.len() < invocation.arguments().len() => captures(&before_command),
+        ["beat" | "gc" | "run", ..] => before_command.contains(&"--dry-run"),
+        ["setup", "hooks"] => before_command.iter().any(|word| ["--check", "--dry-run"].contains(word)),
+        ["service", "install"] => before_command.contains(&"--print"),
+        ["notify", "log", ..] => true,
         ["permission", "list" | "check" | "rules", ..] | ["question", "list", ..] => true,
         ["workspaces"]
         | ["workspaces", "list", ..]
         | ["service", "status", ..]
         | ["permission" | "question"] => true,
-        ["trust"] | ["host"] | ["host", "list" | "status" | "attach", ..] => true,
+        // Without these, it only shows the files to an agent.
+        ["trust"] => !invocation.has_any(&["--yes", "--remove"]),
+        ["host"] | ["host", "list" | "status" | "attach", ..] => true,
         ["host", "send" | "stop" | "interrupt" | "discover", ..]
         | ["agent", "send" | "stop" | "interrupt", ..] => {
             own.is_manager && !invocation.has_any(&["--all", "--data-dir"])

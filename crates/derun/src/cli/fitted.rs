@@ -1,10 +1,10 @@
 //! Text fitted into columns of a terminal.
 
-pub(super) use sys::text::{cut, cut_middle};
+pub use sys::text::{cut, cut_middle};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Shortens `text` to `width` columns like [`cut`], but between words if that keeps at least half of it.
-pub(super) fn cut_at_word(text: &str, width: usize) -> String {
+pub fn cut_at_word(text: &str, width: usize) -> String {
     let short = cut(text, width);
     if short == text {
         return short;
@@ -19,21 +19,21 @@ pub(super) fn cut_at_word(text: &str, width: usize) -> String {
 }
 
 /// Subtracts the width of `c` from `room` if it fits.
-pub(super) fn take(room: &mut usize, c: char) -> bool {
+pub fn take(room: &mut usize, c: char) -> bool {
     let left = room.checked_sub(c.width().unwrap_or(0));
     *room = left.unwrap_or(*room);
     left.is_some()
 }
 
 /// `text`, with spaces up to `width` columns.
-pub(super) fn pad(text: &str, width: usize) -> String {
+pub fn pad(text: &str, width: usize) -> String {
     let mut padded = text.to_owned();
     padded.extend(std::iter::repeat_n(' ', width.saturating_sub(text.width())));
     padded
 }
 
 /// An amount in US dollars: with two decimals, or four if it is less than a cent.
-pub(super) fn dollars(usd: f64) -> String {
+pub fn dollars(usd: f64) -> String {
     match usd {
         0.01.. | 0.0 => format!("${usd:.2}"),
         0.0..0.000_05 => "<$0.0001".to_owned(),

@@ -1,9 +1,8 @@
-//! Writes the progress of a running agent in a thread, so that a stopped terminal or a pager that doesn't read cannot
-//! keep a beat from its timeout. On a terminal, it keeps a few lines below the output, such as a progress line, a
-//! prompt, or what the user is typing.
+//! Writes output in a thread, so that a stopped terminal or a pager that doesn't read cannot block the program. On a
+//! terminal, it keeps a few lines below the output, such as a progress line, a prompt, or what the user is typing.
 
-use derun::cli::stdout::stdout;
-use derun::cli::wrapped::{error_width, output_width, wrapped};
+use super::stdout::stdout;
+use super::wrapped::{error_width, output_width, wrapped};
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +12,7 @@ use std::time::Duration;
 use sys::terminal;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
-use watch::text::width;
+use unicode_width::UnicodeWidthStr;
 
 /// The maximum number of pending bytes. Beyond that, events are dropped and counted.
 const WAITING: usize = 1 << 20;
@@ -26,24 +25,26 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// The lines below the output.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Lines {
-    pub(super) rows: Vec<String>,
+pub struct Lines {
+    /// The lines.
+    pub rows: Vec<String>,
     /// The row and the column of the cursor.
-    pub(super) cursor: (usize, usize),
+    pub cursor: (usize, usize),
 }
 
 impl Lines {
     /// One line, with the cursor behind it.
-    pub(super) fn one(text: String) -> Self {
-        Self { cursor: (0, width(&text)), rows: vec![text] }
+    pub fn one(text: String) -> Self {
+        Self { cursor: (0, text.width()), rows: vec![text] }
     }
 }
 
 /// Draws the lines for a terminal of this many columns.
-pub(super) type Draw = Box<dyn Fn(usize) -> Lines + Send>;
+pub type Draw = Box<dyn Fn(usize) -> Lines + Send>;
 
 /// What is below the output.
-pub(super) enum Footer {
+pub enum Footer {
+    /// No lines.
     Nothing,
     /// Lines that count seconds.
     Counting(Draw),
@@ -62,7 +63,7 @@ enum Piece {
 
 /// Where pieces of output go. It never blocks.
 #[derive(Clone)]
-pub(super) struct Sink {
+pub struct Sink {
     /// What was written and not flushed.
     text: Vec<u8>,
     pieces: Sender<Piece>,
@@ -73,7 +74,7 @@ pub(super) struct Sink {
 
 impl Sink {
     /// Writes the output of `draw` to stdout.
-    pub(super) fn out(&self, draw: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) {
+    pub fn out(&self, draw: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) {
         let mut piece = Vec::new();
         if draw(&mut piece).is_ok() {
             self.waiting.fetch_add(piece.len(), Ordering::Relaxed);
@@ -82,27 +83,27 @@ impl Sink {
     }
 
     /// Writes `line` to stderr.
-    pub(super) fn error(&self, line: &str) {
+    pub fn error(&self, line: &str) {
         self.send(Piece::Error(format!("{line}\n").into_bytes()));
     }
 
     /// Replaces the lines below the output.
-    pub(super) fn below(&self, bottom: Footer) {
+    pub fn below(&self, bottom: Footer) {
         self.send(Piece::Footer(bottom));
     }
 
     /// Shows a prompt instead of the lines below the output, until it is removed or [`Self::typed`].
-    pub(super) fn prompt(&self, prompt: Option<Draw>) {
+    pub fn prompt(&self, prompt: Option<Draw>) {
         self.send(Piece::Prompt(prompt));
     }
 
     /// Leaves the prompt where it is: its line has been typed, and the terminal has moved on.
-    pub(super) fn typed(&self) {
+    pub fn typed(&self) {
         self.send(Piece::Typed);
     }
 
     /// Waits until everything so far is written, but not for a stopped terminal.
-    pub(super) async fn written(&self) {
+    pub async fn written(&self) {
         let (tell, written) = oneshot::channel();
         self.send(Piece::Written(tell));
         let _stopped = timeout(LEAVING, written).await;
@@ -138,7 +139,7 @@ impl Write for Sink {
 
 /// Where lines of output are broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wrapping {
+pub enum Wrapping {
     /// Between words, as the terminal's width requires.
     Words,
     /// Nowhere: programs read them.
@@ -146,7 +147,7 @@ pub(super) enum Wrapping {
 }
 
 /// A writer that never blocks.
-pub(super) struct Screen {
+pub struct Screen {
     sink: Sink,
     left_out: usize,
     done: oneshot::Receiver<io::Result<()>>,
@@ -156,7 +157,7 @@ pub(super) struct Screen {
 
 impl Screen {
     /// Writes to stdout and stderr.
-    pub(super) fn new(wraps: Wrapping) -> Self {
+    pub fn new(wraps: Wrapping) -> Self {
         let (pieces, written) = channel();
         let (tell, done) = oneshot::channel();
         let waiting = Arc::new(AtomicUsize::new(0));
@@ -173,12 +174,12 @@ impl Screen {
     }
 
     /// Another way to write to it.
-    pub(super) fn sink(&self) -> Sink {
+    pub fn sink(&self) -> Sink {
         self.sink.clone()
     }
 
     /// Writes the output of `draw`, unless too much is pending.
-    pub(super) fn show(&mut self, draw: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) {
+    pub fn show(&mut self, draw: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) {
         if self.sink.waiting.load(Ordering::Relaxed) > WAITING {
             self.left_out += 1;
         } else {
@@ -187,7 +188,7 @@ impl Screen {
     }
 
     /// Writes the output of `draw` even if much is pending: for output that comes only once.
-    pub(super) fn show_always(&mut self, draw: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) {
+    pub fn show_always(&mut self, draw: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) {
         let left_out = std::mem::take(&mut self.left_out);
         self.sink.out(|out| {
             if left_out > 0 {
@@ -199,7 +200,7 @@ impl Screen {
 
     /// Writes the output of `draw`, the last one. If it is the only one and need not wait for a reader, no thread is
     /// started.
-    pub(super) fn show_last(&mut self, draw: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) {
+    pub fn show_last(&mut self, draw: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) {
         let mut text = Vec::new();
         let drawn = draw(&mut text);
         if self.sink.thread().is_some() && terminal::stdout_takes(text.len()) {
@@ -211,7 +212,7 @@ impl Screen {
     }
 
     /// Waits until everything is written or the reader is gone. Every [`Sink`] must be gone, too.
-    pub(super) async fn finish(self) -> io::Result<()> {
+    pub async fn finish(self) -> io::Result<()> {
         drop(self.sink);
         match self.direct {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -346,7 +347,7 @@ fn broken(bytes: &[u8], width: Option<usize>) -> Cow<'_, [u8]> {
 
 /// What removes `lines` from a terminal on which they were drawn with this many columns.
 fn erasing(lines: &Lines, columns: usize) -> String {
-    let rows = |text: &str| width(text).saturating_sub(1) / columns.max(1);
+    let rows = |text: &str| text.width().saturating_sub(1) / columns.max(1);
     let above = lines.rows.iter().take(lines.cursor.0);
     let up = above.map(|row| 1 + rows(row)).sum::<usize>() + lines.cursor.1 / columns.max(1);
     if up > 0 { format!("\x1b[{up}A\r\x1b[J") } else { "\r\x1b[J".to_owned() }
