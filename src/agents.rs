@@ -143,5 +143,5 @@ pub fn session_agent(session: &SessionId) -> String {
 
 /// Returns every agent, sorted by id. Missing folders count as empty.
 pub async fn all(sources: &Sources, now: Timestamp) -> io::Result<Vec<Agent>> {
-    Ok(join::agents(&known::Known::read(sources).await?, &sources.quiet, now))
+    Ok(join::agents(&known::KnownAgents::read(sources).await?, &sources.quiet, now))
 }

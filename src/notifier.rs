@@ -31,7 +31,7 @@ use murmur_core::config::notify::Notify;
 use murmur_rpc::client::Client;
 use murmur_rpc::envelope::{GAP, LAGGED};
 use murmur_store::journal::tail::{Position, Tail};
-use news::{Known, Names};
+use news::{NamedHeartbeat, Names};
 use ping::Pings;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -54,7 +54,7 @@ enum Input {
     /// A channel's listener reports something.
     Heard(String, Report),
     /// A heartbeat's ping was sent, or failed with an error.
-    Pinged(Known, Option<String>),
+    Pinged(NamedHeartbeat, Option<String>),
 }
 
 /// The notifier's state.

@@ -7,7 +7,7 @@ use sys::file::read_at;
 use sys::paths::DataDir;
 
 /// How much is read from the end, in bytes: several times what the writer keeps.
-const MOST: u64 = 1 << 20;
+const MAX_READ: u64 = 1 << 20;
 
 /// Returns the last `count` pulses, newest last, skipping invalid or torn lines. A missing file counts as empty.
 pub fn last(dir: &DataDir, agent: &str, count: usize) -> io::Result<Vec<Pulse>> {
@@ -18,8 +18,8 @@ pub fn last(dir: &DataDir, agent: &str, count: usize) -> io::Result<Vec<Pulse>> 
         _ => return Ok(Vec::new()),
     };
     let end = file.metadata()?.len();
-    let mut text = vec![0; usize::try_from(end.min(MOST)).unwrap_or_default()];
-    let read = read_at(&file, &mut text, end.saturating_sub(MOST))?;
+    let mut text = vec![0; usize::try_from(end.min(MAX_READ)).unwrap_or_default()];
+    let read = read_at(&file, &mut text, end.saturating_sub(MAX_READ))?;
     text.truncate(read);
     let lines = text.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n"));
     let mut pulses: Vec<Pulse> = lines.rev().filter_map(Pulse::parse).take(count).collect();

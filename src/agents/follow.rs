@@ -6,7 +6,7 @@
 mod hosts;
 
 use super::hosted::{HostStatus, Hosted};
-use super::known::Known;
+use super::known::KnownAgents;
 use super::{Agent, Sources, join, session};
 use hosts::{HostChange, Hosts};
 use jiff::Timestamp;
@@ -29,13 +29,13 @@ const TICK: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// The maximum number of processes to wait for: each takes a descriptor. [`Follower::recheck`] checks the others.
-const MOST: usize = 256;
+const MAX_AWAITED: usize = 256;
 
 /// Follows all agents.
 #[derive(Debug)]
 pub struct Follower {
     sources: Sources,
-    known: Known,
+    known: KnownAgents,
     watch: Option<Watch>,
     /// When everything is read next where files cannot be watched.
     tick: Interval,
@@ -51,7 +51,7 @@ impl Follower {
     pub async fn new(sources: Sources) -> io::Result<Self> {
         // Watch before reading, so that no change is missed.
         let watch = Watch::new(places(&sources)).ok();
-        let known = Known::read(&sources).await?;
+        let known = KnownAgents::read(&sources).await?;
         let hosts = Hosts::new(sources.dir.hosts());
         let (ends, awaited) = (JoinSet::new(), HashSet::new());
         let checked_at = Instant::now();
@@ -176,7 +176,7 @@ impl Follower {
     fn await_ends(&mut self) {
         let new: Vec<u32> = self.known.pids().filter(|pid| !self.awaited.contains(pid)).collect();
         for pid in new {
-            if self.awaited.len() >= MOST {
+            if self.awaited.len() >= MAX_AWAITED {
                 return;
             }
             if let Some(ending) = identity::watch(pid).filter(|_| self.awaited.insert(pid)) {

@@ -4,7 +4,7 @@
 //! then whatever is newest.
 
 use super::hosted::{HostStatus, Hosted};
-use super::known::{Known, KnownPulse, KnownSession};
+use super::known::{KnownAgents, KnownPulse, KnownSession};
 use super::{Agent, Source, session_agent};
 use jiff::Timestamp;
 use murmur_core::config::quiet::Quiet;
@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// The data about one agent.
 #[derive(Debug, Clone, Copy, Default)]
-struct Row<'a> {
+struct AgentSources<'a> {
     host: Option<&'a Hosted>,
     heard: Option<&'a KnownPulse>,
     session: Option<&'a KnownSession>,
@@ -32,8 +32,8 @@ struct Holder {
 
 /// Returns every known agent as of `now`, sorted by id.
 #[must_use]
-pub fn agents(known: &Known, quiet: &Quiet, now: Timestamp) -> Vec<Agent> {
-    let mut rows: BTreeMap<String, Row<'_>> = BTreeMap::new();
+pub fn agents(known: &KnownAgents, quiet: &Quiet, now: Timestamp) -> Vec<Agent> {
+    let mut rows: BTreeMap<String, AgentSources<'_>> = BTreeMap::new();
     let mut by_session: HashMap<&SessionId, Holder> = HashMap::new();
     for (id, host) in &known.hosts {
         rows.entry(id.to_string()).or_default().host = Some(host);
@@ -62,7 +62,7 @@ pub fn agents(known: &Known, quiet: &Quiet, now: Timestamp) -> Vec<Agent> {
     }
     // A conversation that continued under another agent id belongs to that one.
     rows.retain(|id, row| {
-        let Row { host: None, heard: Some(heard), .. } = row else { return true };
+        let AgentSources { host: None, heard: Some(heard), .. } = row else { return true };
         let Some(session) = heard.session() else { return true };
         let is_over = heard.pulse.state == State::Exited || heard.is_alive == Some(false);
         !is_over || by_session.get(session).is_none_or(|holder| holder.agent == *id)
@@ -108,7 +108,7 @@ impl Activity {
     }
 }
 
-impl Row<'_> {
+impl AgentSources<'_> {
     fn agent(mut self, agent_id: String, quiet: &Quiet, now: Timestamp) -> Option<Agent> {
         if let Some(host) = self.host {
             let began = host.started_at.unwrap_or(Timestamp::MIN);

@@ -15,7 +15,7 @@ use sys::identity;
 
 /// The data from all sources.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownAgents {
     /// Hosts, by agent id.
     pub hosts: BTreeMap<AgentId, Hosted>,
     /// Pulses, by file.
@@ -59,7 +59,7 @@ impl KnownPulse {
     }
 }
 
-impl Known {
+impl KnownAgents {
     /// Reads everything. Missing folders count as empty.
     pub async fn read(sources: &Sources) -> io::Result<Self> {
         let mut known = Self::default();

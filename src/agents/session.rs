@@ -12,7 +12,7 @@ use sys::{file, identity};
 const LONGEST: usize = 200;
 
 /// The most bytes of a session file; longer ones are ignored.
-const MOST: u64 = 64 << 10;
+const MAX_FILE_SIZE: u64 = 64 << 10;
 
 /// A session with a live process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub fn read(path: &Path, claude: &Path) -> Option<Session> {
     if path.extension()? != "json" {
         return None;
     }
-    let found: Value = serde_json::from_slice(&file::read_short(path, MOST).ok()??).ok()?;
+    let found: Value = serde_json::from_slice(&file::read_short(path, MAX_FILE_SIZE).ok()??).ok()?;
     let session_id = found.get("sessionId")?.as_str().filter(|id| !id.is_empty()).map(SessionId::new)?;
     let pid = found.get("pid")?.as_u64().and_then(|pid| u32::try_from(pid).ok())?;
     let time = |key: &str| Timestamp::from_millisecond(found.get(key)?.as_i64()?).ok();

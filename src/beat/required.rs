@@ -35,7 +35,7 @@ const LIMIT: (Duration, &str) = (Duration::from_secs(30), "MCP_TIMEOUT");
 
 /// The servers that started, and when.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Started {
+struct StartedServers {
     #[serde(default)]
     started: BTreeMap<String, Timestamp>,
 }
@@ -179,7 +179,7 @@ fn is_recent(at: Timestamp, now: Timestamp) -> bool {
 }
 
 /// The servers that started; none if the file isn't readable.
-fn read(dir: &DataDir) -> Started {
+fn read(dir: &DataDir) -> StartedServers {
     versioned::read(&dir.mcp_servers()).ok().flatten().unwrap_or_default()
 }
 

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// A key, its value, and where it is set.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct SettingRow {
     /// The key, as in config.json.
     pub key: &'static str,
     /// The value.
@@ -31,7 +31,7 @@ pub struct Row {
 
 /// All settings of a beat of `heartbeat`, given config.toml's `settings`.
 #[must_use]
-pub fn rows(heartbeat: &Heartbeat, settings: &Settings) -> Vec<Row> {
+pub fn rows(heartbeat: &Heartbeat, settings: &Settings) -> Vec<SettingRow> {
     let mut rows = Rows(Vec::new());
     let schedule = heartbeat.schedule.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string);
     rows.add("schedule", &schedule, heartbeat.scheduled_by);
@@ -118,11 +118,11 @@ pub fn notices(heartbeat: &Heartbeat, settings: &ApprovalSettings) -> Vec<String
     all.map(ToString::to_string).collect()
 }
 
-struct Rows(Vec<Row>);
+struct Rows(Vec<SettingRow>);
 
 impl Rows {
     fn add(&mut self, key: &'static str, value: &(impl fmt::Display + ?Sized), source: Source) {
-        self.0.push(Row { key, value: value.to_string(), source });
+        self.0.push(SettingRow { key, value: value.to_string(), source });
     }
 
     fn sourced(&mut self, key: &'static str, value: Sourced<impl fmt::Display>) {

@@ -8,7 +8,7 @@ use super::heartbeat_name::workspace_or_heartbeat;
 use super::requests::only_people;
 use super::style::{local_time, plain_line};
 use super::user_env::UserEnv;
-use crate::beat::sources::{self, Row};
+use crate::beat::sources::{self, SettingRow};
 use crate::beat::{self, Job, ResolvedPaths};
 use crate::daemon::{approved, budgets, instance};
 use anyhow::{Context, bail};
@@ -248,8 +248,7 @@ fn print(
     settings: &Settings,
     untrusted: Option<String>,
 ) -> anyhow::Result<ExitCode> {
-    let row =
-        |Row { key, value, source }: Row| json!({ "key": key, "value": value, "source": source.to_string() });
+    let row = |SettingRow { key, value, source }: SettingRow| json!({ "key": key, "value": value, "source": source.to_string() });
     let rows: Vec<_> = sources::rows(heartbeat, settings).into_iter().map(row).collect();
     let text = |text: &OsStr| text.to_string_lossy().into_owned();
     let own = invocation.env.iter().map(|(name, value)| ((*name).to_owned(), text(value)));
@@ -277,7 +276,7 @@ fn show(invocation: &Invocation, heartbeat: &Heartbeat, settings: &Settings) -> 
         writeln!(out, "  {arg}")?;
     }
     writeln!(out, "settings:")?;
-    for Row { key, value, source } in sources::rows(heartbeat, settings) {
+    for SettingRow { key, value, source } in sources::rows(heartbeat, settings) {
         writeln!(out, "  {key}: {}  ({source})", plain_line(&value))?;
     }
     for notice in sources::notices(heartbeat, &settings.asking) {

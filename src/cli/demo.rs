@@ -43,7 +43,7 @@ const RUNS: [(&str, &str, Parts<'static>); 3] = runs! {
 };
 
 /// The workspace whose beat is shown in full.
-const TOLD: &str = "backups";
+const SHOWN_WORKSPACE: &str = "backups";
 
 /// The file in a workspace that names the run to replay.
 const FIXTURE: &str = ".recorded-run";
@@ -72,7 +72,7 @@ pub(super) fn run(env: &UserEnv) -> anyhow::Result<ExitCode> {
     out.flush()?;
     let mut daemon = Daemon(start(&home, &data)?);
     runtime.block_on(watch_beats(&data, &mut told, &mut out))?;
-    writeln!(out, "\nWhat the agent did in {TOLD}, as shown by murmur show {TOLD}:\n")?;
+    writeln!(out, "\nWhat the agent did in {SHOWN_WORKSPACE}, as shown by murmur show {SHOWN_WORKSPACE}:\n")?;
     for line in transcript(&home, &data)?.lines() {
         writeln!(out, "  {line}")?;
     }
@@ -116,7 +116,7 @@ fn set_stage(home: &Path, data: &Path) -> anyhow::Result<()> {
 /// What `murmur show` prints about one of the beats.
 fn transcript(home: &Path, data: &Path) -> anyhow::Result<String> {
     let mut show = Command::new(std::env::current_exe()?);
-    show.arg("--data-dir").arg(data).args(["show", TOLD]);
+    show.arg("--data-dir").arg(data).args(["show", SHOWN_WORKSPACE]);
     show.env("HOME", home).env("DERUN_STATE_ROOT", home.join("captures"));
     let shown = show.stdin(Stdio::null()).output().context("cannot run murmur show")?;
     if !shown.status.success() {

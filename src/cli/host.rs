@@ -50,25 +50,25 @@ pub(super) fn run(args: &Host, env: &UserEnv) -> anyhow::Result<ExitCode> {
 /// The agent that `typed` stands for: an id, a prefix of one, a project, a heartbeat, a folder, or `last`. An
 /// unknown id is returned as it is.
 fn meant(dir: &DataDir, typed: &str, env: &UserEnv) -> anyhow::Result<AgentId> {
-    let is_running = |(_, is_running): &Started| typed != LAST && *is_running;
+    let is_running = |(_, is_running): &StartedAgent| typed != LAST && *is_running;
     choose(dir, typed, env, &[&is_running, &|_| true])
 }
 
 /// The same for commands that need a running agent: prefers running hosted agents to beats.
 fn meant_live(dir: &DataDir, typed: &str, env: &UserEnv) -> anyhow::Result<AgentId> {
-    let is_live = |(info, is_running): &Started| *is_running && info.kind == AgentKind::Live;
+    let is_live = |(info, is_running): &StartedAgent| *is_running && info.kind == AgentKind::Live;
     choose(dir, typed, env, &[&is_live, &|(_, is_running)| *is_running, &|_| true])
 }
 
 /// An agent, and whether it is running.
-type Started = (AgentInfo, bool);
+type StartedAgent = (AgentInfo, bool);
 
 /// The agent that `typed` names. Tries each filter in `groups` in order, and stops at the first with a match.
 fn choose(
     dir: &DataDir,
     typed: &str,
     env: &UserEnv,
-    groups: &[&dyn Fn(&Started) -> bool],
+    groups: &[&dyn Fn(&StartedAgent) -> bool],
 ) -> anyhow::Result<AgentId> {
     let known = discover::started(&dir.hosts()).unwrap_or_default();
     let called = Called::of(typed, dir, env);

@@ -13,7 +13,7 @@ use super::requests::{self, Answer, NewRule, only_people};
 use super::runtime;
 use super::style::{Style, plain_line};
 use super::user_env::UserEnv;
-use crate::daemon::broker::{RequestKind, Row};
+use crate::daemon::broker::{RequestKind, RequestRow};
 use crate::daemon::instance;
 use anyhow::bail;
 use derun::cli::is_closed_pipe;
@@ -32,7 +32,7 @@ use sys::text::Styled;
 use sys::{clock, failure};
 
 /// Prints `row` with its number and the commands that answer it.
-pub(super) fn print(out: &mut impl Write, row: Row, dir: &DataDir, style: Style) -> io::Result<()> {
+pub(super) fn print(out: &mut impl Write, row: RequestRow, dir: &DataDir, style: Style) -> io::Result<()> {
     let now = clock::now();
     // Without a number, a request still has its id.
     let numbers = numbers::give(dir, &[&row.id], now).unwrap_or_default();
@@ -176,10 +176,10 @@ fn id_of(typed: &str, dir: &DataDir, env: &UserEnv) -> anyhow::Result<RequestId>
 }
 
 /// The open request that people call `called`.
-fn chosen(called: &str, dir: &DataDir, env: &UserEnv) -> anyhow::Result<Row> {
+fn chosen(called: &str, dir: &DataDir, env: &UserEnv) -> anyhow::Result<RequestRow> {
     let numbered = numbers::request(dir, called, clock::now())?;
     let typed = numbered.as_ref().map_or(called, RequestId::as_str);
-    let mut rows: Vec<Row> = runtime()?.block_on(requests::all(dir))?;
+    let mut rows: Vec<RequestRow> = runtime()?.block_on(requests::all(dir))?;
     rows.retain(requests::is_open);
     if rows.is_empty() && !instance::is_running(dir)? {
         bail!(requests::not_running());
@@ -190,7 +190,7 @@ fn chosen(called: &str, dir: &DataDir, env: &UserEnv) -> anyhow::Result<Row> {
         bail!(failure!("request {called} is no longer open"; "see: murmur inbox"));
     }
     let of = Called::of(typed, dir, env);
-    let candidate = |row: &Row| {
+    let candidate = |row: &RequestRow| {
         let is_it = row.agent == typed || of.is(&row.workspace, row.heartbeat.as_deref());
         Candidate { id: row.id.to_string(), names: is_it.then(|| typed.to_owned()).into_iter().collect() }
     };

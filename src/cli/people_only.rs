@@ -82,7 +82,7 @@ mod tests {
     use super::super::args::{Args, full};
     use super::*;
     use clap::FromArgMatches;
-    use shell_guard::call::{Place, ProtectedPaths};
+    use shell_guard::call::{CallPlace, ProtectedPaths};
     use shell_guard::guard::{Finding, inspect};
 
     /// Commands by who may run them; those for agents only read.
@@ -102,7 +102,7 @@ mod tests {
             |callers| callers == Callers::Everyone,
             [false, false],
             "allow 1|deny 1|answer 1 2|approve|workspaces approve|permission respond|question respond\n\
-             trust --yes|trust --remove|demo|offer|hook|host serve",
+             trust --yes|trust --remove|demo|offer|hook|host serve --agent-id x --project x --worktree x",
         ),
         (
             |callers| matches!(callers, Callers::Managers(_)),
@@ -137,7 +137,7 @@ mod tests {
                 let command = Args::from_arg_matches(&matches).unwrap().command;
                 assert!(is_expected(callers(&command)), "{line}: {:?}", callers(&command));
                 for (is_manager, passes) in [false, true].into_iter().zip(passes) {
-                    let place = Place {
+                    let place = CallPlace {
                         cwd: "/w".into(),
                         workspace: "/w".into(),
                         home: "/home/u".into(),

@@ -7,7 +7,7 @@ mod respond;
 mod text;
 
 use super::user_env::UserEnv;
-use crate::daemon::broker::{Broker, Page, RequestKind, Row};
+use crate::daemon::broker::{Broker, Page, RequestKind, RequestRow};
 use crate::daemon::{client, instance};
 use anyhow::bail;
 use derun::cli::stdout::note;
@@ -34,7 +34,7 @@ pub(super) use text::input;
 pub(super) use text::{paragraph, reading};
 
 /// All waiting requests.
-pub(super) async fn all(dir: &DataDir) -> anyhow::Result<Vec<Row>> {
+pub(super) async fn all(dir: &DataDir) -> anyhow::Result<Vec<RequestRow>> {
     match client::connect(dir).await {
         Ok(mut client) => ask_rows(&mut client).await,
         // The files of deferred calls are unreadable too.
@@ -47,7 +47,7 @@ pub(super) async fn all(dir: &DataDir) -> anyhow::Result<Vec<Row>> {
 }
 
 /// Waiting requests without a daemon: deferred calls and requests that hosts report, oldest first.
-pub(super) async fn without_daemon(dir: &DataDir) -> Vec<Row> {
+pub(super) async fn without_daemon(dir: &DataDir) -> Vec<RequestRow> {
     rows_of(dir, &of_hosts(dir).await)
 }
 
@@ -63,12 +63,12 @@ pub(super) fn by_beat(waits: Vec<(RequestId, Box<Request>)>) -> HashMap<BeatId, 
 }
 
 /// Deferred calls and the requests `waits` that hosts report, oldest first.
-pub(super) fn rows_of(dir: &DataDir, waits: &[(RequestId, Box<Request>)]) -> Vec<Row> {
+pub(super) fn rows_of(dir: &DataDir, waits: &[(RequestId, Box<Request>)]) -> Vec<RequestRow> {
     let mut rows = Broker::load(dir, PathBuf::new(), |_| false).rows();
     for (id, call) in waits {
         // A beat may still be running just after its call was deferred.
         if rows.iter().all(|row| row.id != *id) {
-            rows.push(Row::waiting(id, call));
+            rows.push(RequestRow::waiting(id, call));
         }
     }
     rows.sort_by_cached_key(|row| (row.asked_at.parse::<Timestamp>().ok(), row.id.clone()));
@@ -76,7 +76,7 @@ pub(super) fn rows_of(dir: &DataDir, waits: &[(RequestId, Box<Request>)]) -> Vec
 }
 
 /// Whether `row` is unanswered.
-pub(super) fn is_open(row: &Row) -> bool {
+pub(super) fn is_open(row: &RequestRow) -> bool {
     row.state != ANSWERED
 }
 
@@ -94,13 +94,13 @@ pub(super) fn note_no_daemon(dir: &DataDir) -> io::Result<()> {
 }
 
 /// Waiting requests of this kind.
-async fn waiting(dir: &DataDir, kind: RequestKind) -> anyhow::Result<Vec<Row>> {
+async fn waiting(dir: &DataDir, kind: RequestKind) -> anyhow::Result<Vec<RequestRow>> {
     let mut rows = all(dir).await?;
     rows.retain(|row| row.kind == kind);
     Ok(rows)
 }
 
-async fn ask_rows(client: &mut Client) -> anyhow::Result<Vec<Row>> {
+async fn ask_rows(client: &mut Client) -> anyhow::Result<Vec<RequestRow>> {
     let (mut rows, mut after) = (Vec::new(), None);
     loop {
         let page = client.answer("permission.list", json!({ "after": after }), client::PATIENCE).await?;
@@ -114,14 +114,14 @@ async fn ask_rows(client: &mut Client) -> anyhow::Result<Vec<Row>> {
 }
 
 /// Sends an answer to the daemon.
-pub(super) async fn answer(dir: &DataDir, response: Value) -> anyhow::Result<Row> {
+pub(super) async fn answer(dir: &DataDir, response: Value) -> anyhow::Result<RequestRow> {
     let mut client = match client::connect(dir).await {
         Ok(client) => client,
         Err(AskError::Gone(_)) => bail!(not_running()),
         Err(error) => bail!(error.failure().after("cannot reach the daemon: ")),
     };
     let row = client.answer("permission.respond", response, client::PATIENCE).await?;
-    Ok(Row::deserialize(row)?)
+    Ok(RequestRow::deserialize(row)?)
 }
 
 /// Rejects agents, which must not answer their own requests. `what` completes "agents cannot …".

@@ -3,7 +3,7 @@
 
 use super::args::Restart;
 use super::service;
-use super::start::{Started, start_behind, start_or_find};
+use super::start::{StartResult, start_behind, start_or_find};
 use super::stop::{kill_if_silent, leave};
 use super::user_env::UserEnv;
 use crate::daemon::instance;
@@ -46,7 +46,7 @@ pub(super) fn run(args: &Restart, env: &UserEnv) -> anyhow::Result<ExitCode> {
         true => service::start_again(killed.is_some())?,
         // Another daemon may have started meanwhile, for example after two concurrent restarts.
         false => match start_or_find(&dir, || start_behind(args.tick.or(kept), &dir, env))? {
-            Started::Now(pid) | Started::Before(pid) => Some(pid),
+            StartResult::Now(pid) | StartResult::Before(pid) => Some(pid),
         },
     };
     let new = new.map_or_else(|| "?".to_owned(), |pid| pid.to_string());

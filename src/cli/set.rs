@@ -4,7 +4,7 @@ use super::args::Set;
 use super::heartbeat_name::registered;
 use super::lacks;
 use super::user_env::UserEnv;
-use crate::beat::sources::{self, Row};
+use crate::beat::sources::{self, SettingRow};
 use anyhow::bail;
 use derun::cli::stdout::{stdout, warn};
 use derun::cli::wrapped::{Wrapped, output_width};
@@ -50,7 +50,7 @@ pub(super) fn run(args: &Set, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let resolved = heartbeat::resolve_registered(&file, &workspace, &crons).unwrap_or_default();
     for heartbeat in resolved.iter().filter(|heartbeat| heartbeat.name.is_none()) {
         let id = shown_line(heartbeat.id.as_str());
-        for Row { key, value, source } in sources::rows(heartbeat, settings) {
+        for SettingRow { key, value, source } in sources::rows(heartbeat, settings) {
             if source == Source::Heartbeat && sets(&changes, key) {
                 warn(format_args!("{id}: {key} is {value}, which its HEARTBEAT.md sets"))?;
             }

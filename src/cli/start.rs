@@ -46,15 +46,15 @@ pub(super) fn run(args: &Start, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.agents_data_dir()?;
     append::check(&dir.journal())?;
     match start_or_find(&dir, || start_behind(args.tick, &dir, env))? {
-        Started::Now(pid) => writeln!(stdout(), "murmur is running (PID {pid})")?,
-        Started::Before(pid) => writeln!(stdout(), "murmur is already running (PID {pid})")?,
+        StartResult::Now(pid) => writeln!(stdout(), "murmur is running (PID {pid})")?,
+        StartResult::Before(pid) => writeln!(stdout(), "murmur is already running (PID {pid})")?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// The result of a start.
 #[derive(Debug)]
-pub(super) enum Started<T> {
+pub(super) enum StartResult<T> {
     /// It was started.
     Now(T),
     /// It was already running, with this PID.
@@ -65,7 +65,7 @@ pub(super) enum Started<T> {
 /// that was killed and is still being torn down.
 const UNSETTLED: Duration = Duration::from_secs(10);
 /// The first and the longest delay between retries.
-const AGAIN: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
+const RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
 
 /// How long a daemon that has answered must stay alive to count as running.
 const STAYS: Duration = Duration::from_millis(30);
@@ -76,14 +76,14 @@ const STAYS: Duration = Duration::from_millis(30);
 pub(super) fn start_or_find<T>(
     dir: &DataDir,
     mut start: impl FnMut() -> anyhow::Result<Option<T>>,
-) -> anyhow::Result<Started<T>> {
+) -> anyhow::Result<StartResult<T>> {
     let waits_until = Instant::now() + UNSETTLED;
-    let (mut pause, longest) = AGAIN;
+    let (mut pause, longest) = RETRY_DELAYS;
     loop {
         let end = instance::end(dir)?;
         if !instance::is_running(dir)? {
             if let Some(started) = start()? {
-                return Ok(Started::Now(started));
+                return Ok(StartResult::Now(started));
             }
             continue;
         }
@@ -95,7 +95,7 @@ pub(super) fn start_or_find<T>(
             }
             // It may have been killed while it answered.
             if ends_within(end, STAYS).transpose()?.is_none() && instance::is_held_by(dir, pid)? {
-                return Ok(Started::Before(pid));
+                return Ok(StartResult::Before(pid));
             }
             continue;
         }
@@ -216,8 +216,8 @@ fn become_only(args: &Start, dir: &DataDir) -> anyhow::Result<Option<Instance>> 
         return Ok(instance);
     }
     match start_or_find(dir, become_daemon)? {
-        Started::Now(instance) => Ok(Some(instance)),
-        Started::Before(pid) => {
+        StartResult::Now(instance) => Ok(Some(instance)),
+        StartResult::Before(pid) => {
             writeln!(stdout(), "murmur is already running (PID {pid})")?;
             Ok(None)
         }

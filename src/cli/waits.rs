@@ -7,7 +7,7 @@ use super::reported;
 use super::requests::{self, Dialog, Next};
 use super::style::Style;
 use super::user_env::UserEnv;
-use crate::daemon::broker::Row;
+use crate::daemon::broker::RequestRow;
 use crate::daemon::client;
 use derun::cli::screen::{Draw, Lines, Sink};
 use murmur_rpc::caller;
@@ -115,22 +115,22 @@ impl Requests {
 }
 
 /// The open request `id`, once the daemon has it.
-async fn find(dir: &DataDir, id: &str) -> Option<Row> {
+async fn find(dir: &DataDir, id: &str) -> Option<RequestRow> {
     let mut daemon = client::connect(dir).await.ok()?;
     // What opens later is an event.
     client::attach(&mut daemon, None).await.ok()?;
-    let is_it = |row: &Row| row.id.as_str() == id && requests::is_open(row);
+    let is_it = |row: &RequestRow| row.id.as_str() == id && requests::is_open(row);
     if let Some(row) = requests::all(dir).await.ok()?.into_iter().find(is_it) {
         return Some(row);
     }
     timeout(PATIENCE, opened(&mut daemon, id)).await.ok()?
 }
 
-async fn opened(daemon: &mut Client, id: &str) -> Option<Row> {
+async fn opened(daemon: &mut Client, id: &str) -> Option<RequestRow> {
     loop {
         let event = daemon.next_event().await.ok()?;
         if event.event_type == "request_opened"
-            && let Ok(row) = Row::deserialize(event.payload)
+            && let Ok(row) = RequestRow::deserialize(event.payload)
             && row.id.as_str() == id
         {
             return Some(row);

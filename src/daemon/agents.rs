@@ -34,7 +34,7 @@ pub const REQUEST_TYPES: [&str; 8] = [
 ];
 
 /// How long a host may take to accept a message.
-const TAKING: Duration = Duration::from_secs(5);
+const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How much longer than its grace period an agent may take to end.
 const ENDING: Duration = Duration::from_secs(15);
@@ -94,13 +94,13 @@ pub async fn answer(dir: &DataDir, path: Option<&OsStr>, request: &Request) -> R
         }
         "host.send" => {
             let About { agent_id, rest } = read::<About<Send>>(payload)?;
-            ask(dir, &agent_id, "send", json!(rest), TAKING).await?
+            ask(dir, &agent_id, "send", json!(rest), ACCEPT_TIMEOUT).await?
         }
         "host.interrupt" => {
             let About { agent_id, rest: Value::Object(_) } = read(payload)? else {
                 return Err(NOTHING.into());
             };
-            ask(dir, &agent_id, "interrupt", json!({}), TAKING).await?
+            ask(dir, &agent_id, "interrupt", json!({}), ACCEPT_TIMEOUT).await?
         }
         "host.stop" => {
             let About { agent_id, rest } = read::<About<Stop>>(payload)?;

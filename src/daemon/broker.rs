@@ -29,16 +29,16 @@ use sys::error::{Failure, Hinted};
 use sys::paths::DataDir;
 use tokio::sync::oneshot;
 
-pub use messages::{AnswerTo, BrokerCommand, Cursor, Page, Reply, RequestKind, Response, Row};
+pub use messages::{AnswerTo, BrokerCommand, Cursor, Page, Reply, RequestKind, RequestRow, Response};
 use messages::{AskedRequest, PAGE};
 
 /// An event of the broker.
 #[derive(Debug)]
 pub enum BrokerEvent {
     /// A request was opened.
-    Opened(Box<Row>),
+    Opened(Box<RequestRow>),
     /// A request was closed, and how.
-    Closed(Box<Row>, &'static str),
+    Closed(Box<RequestRow>, &'static str),
     /// Something went wrong.
     Error(Failure),
 }
@@ -196,7 +196,7 @@ impl Broker {
         late
     }
 
-    fn respond(&mut self, response: Response) -> Result<Row, Failure> {
+    fn respond(&mut self, response: Response) -> Result<RequestRow, Failure> {
         let Response { id, reply, channel, input_sha256, answerer } = response;
         let request = self.requests.unanswered(&id).map_err(|error| error.failure())?;
         if request.whom == Approver::Model {
@@ -335,9 +335,9 @@ impl Broker {
 
     /// All requests that wait for a person.
     #[must_use]
-    pub fn rows(&self) -> Vec<Row> {
+    pub fn rows(&self) -> Vec<RequestRow> {
         let rows = self.requests.all().into_iter().filter(|(_, open)| open.request.whom == Approver::Person);
-        rows.map(|(id, open)| Row::of(id, open)).collect()
+        rows.map(|(id, open)| RequestRow::of(id, open)).collect()
     }
 
     /// The page of requests after the cursor.
@@ -349,7 +349,7 @@ impl Broker {
         });
         let (mut page, mut bytes, mut last) = (Page::default(), 0, None);
         for (id, open) in rest.by_ref() {
-            let row = Row::of(id, open);
+            let row = RequestRow::of(id, open);
             bytes += row.input.to_string().len();
             if bytes > PAGE && !page.requests.is_empty() {
                 page.next = last;
@@ -366,15 +366,15 @@ impl Broker {
         std::mem::take(&mut self.events)
     }
 
-    fn close(&mut self, row: Option<Row>, how: &'static str) {
+    fn close(&mut self, row: Option<RequestRow>, how: &'static str) {
         self.events.extend(row.map(|row| BrokerEvent::Closed(Box::new(row), how)));
     }
 
-    fn row(&self, id: &RequestId) -> Option<Row> {
+    fn row(&self, id: &RequestId) -> Option<RequestRow> {
         self.requests
             .get(id)
             .filter(|open| open.request.whom == Approver::Person)
-            .map(|open| Row::of(id, open))
+            .map(|open| RequestRow::of(id, open))
     }
 
     /// Syncs the state of `id` to disk; returns whether that worked.

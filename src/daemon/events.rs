@@ -46,7 +46,7 @@ pub struct Events {
 
 /// `beat_started`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Started {
+pub struct BeatStarted {
     /// When, RFC 3339.
     pub ts: String,
     /// The beat's id.
@@ -108,7 +108,7 @@ impl Events {
         let found: HashSet<&BeatId> = beats.collect();
         self.ended.retain(|beat| found.contains(beat));
         for begun in &survey.running {
-            let started = Started::new(&begun.entry, begun.is_scheduled());
+            let started = BeatStarted::new(&begun.entry, begun.is_scheduled());
             if let Some(started) = started.filter(|started| !self.ended.contains(&started.beat)) {
                 self.start(started);
             }
@@ -122,7 +122,7 @@ impl Events {
     }
 
     /// Reports a started beat, unless it was reported before.
-    fn start(&mut self, started: Started) {
+    fn start(&mut self, started: BeatStarted) {
         if self.running.insert(started.beat.clone()) {
             self.push("beat_started", &started.agent, &started);
         }
@@ -162,7 +162,7 @@ impl Events {
                 continue;
             }
             see(&entry);
-            if let Some(started) = Started::new(&entry, true).filter(|started| is_ours(&started.beat)) {
+            if let Some(started) = BeatStarted::new(&entry, true).filter(|started| is_ours(&started.beat)) {
                 self.start(started);
             }
             if let Some(beat) = &entry.beat {
@@ -247,7 +247,7 @@ impl Events {
     }
 }
 
-impl Started {
+impl BeatStarted {
     /// The start of the beat of `entry`; `None` if it has no id.
     fn new(entry: &JournalEntry, scheduled: bool) -> Option<Self> {
         Some(Self {

@@ -23,7 +23,7 @@ use tokio::task::JoinSet;
 pub struct Hosts {
     folder: PathBuf,
     watch: Option<Watch>,
-    known: HashMap<AgentId, Known>,
+    known: HashMap<AgentId, WatchedHost>,
     ends: JoinSet<(AgentId, Identity)>,
     cleaning: Option<oneshot::Receiver<io::Result<Cleaned>>>,
     /// Another host died during a cleanup.
@@ -32,13 +32,13 @@ pub struct Hosts {
 
 /// A live host.
 #[derive(Debug)]
-struct Known {
+struct WatchedHost {
     record: Record,
     /// Whether the system reports its end; otherwise its record has to be checked again.
     is_watched: bool,
 }
 
-impl Known {
+impl WatchedHost {
     /// Tells the host to check that its record and socket exist. A host that is ending ignores it.
     fn request_check(&self) {
         self.record.host.signal(registration::CHECK_FILES);
@@ -162,7 +162,7 @@ impl Hosts {
     }
 
     /// Tells a host that lacks its record or socket to check them.
-    fn check_files(&self, agent: &AgentId, known: &Known) {
+    fn check_files(&self, agent: &AgentId, known: &WatchedHost) {
         let is_there = |name: String| self.folder.join(name).symlink_metadata().is_ok();
         if !is_there(agent.record()) || !is_there(agent.socket()) {
             known.request_check();
@@ -196,7 +196,7 @@ impl Hosts {
                     (id, host)
                 });
             }
-            self.known.insert(agent, Known { record: record.clone(), is_watched });
+            self.known.insert(agent, WatchedHost { record: record.clone(), is_watched });
             changes.push(HostChange::Started(Box::new(record)));
         }
         if any_dead {
@@ -207,7 +207,7 @@ impl Hosts {
 
     /// Tells every host to check that its record and socket exist.
     pub fn request_checks(&self) {
-        self.known.values().for_each(Known::request_check);
+        self.known.values().for_each(WatchedHost::request_check);
     }
 
     /// Watches the folder again in case a host recreated it. It is not created here: the data folder may be in the

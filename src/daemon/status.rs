@@ -275,8 +275,8 @@ pub struct Setting {
     pub source: String,
 }
 
-impl From<sources::Row> for Setting {
-    fn from(sources::Row { key, value, source }: sources::Row) -> Self {
+impl From<sources::SettingRow> for Setting {
+    fn from(sources::SettingRow { key, value, source }: sources::SettingRow) -> Self {
         Self { key: key.to_owned(), value, source: source.to_string() }
     }
 }

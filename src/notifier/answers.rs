@@ -2,7 +2,7 @@
 
 use super::news::DaemonError;
 use super::{Input, LONGEST, Notifier, connect};
-use crate::daemon::broker::Row;
+use crate::daemon::broker::RequestRow;
 use crate::daemon::client;
 use ::notify::channel;
 use ::notify::listen::{self, ChannelAnswer, Report};
@@ -247,7 +247,7 @@ impl From<Refusal> for AnswerError {
 }
 
 /// What was answered, for `murmur notify log`.
-fn answered_words(reply: &Reply, text: Option<&str>, row: &Row) -> String {
+fn answered_words(reply: &Reply, text: Option<&str>, row: &RequestRow) -> String {
     let word = match reply {
         Reply::Allow => "allowed",
         Reply::Deny(_) => "denied",
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn the_log_says_what_was_answered_in_words() {
         let id = RequestId::parse("7ggs733k").unwrap();
-        let row = |tool: &str| Row {
+        let row = |tool: &str| RequestRow {
             id: id.clone(),
             kind: crate::daemon::broker::RequestKind::Permission,
             agent: "site-1".to_owned(),

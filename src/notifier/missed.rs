@@ -1,7 +1,7 @@
 //! What happened while no notifier ran: only what is still true is news.
 
 use super::Notifier;
-use super::news::Known;
+use super::news::NamedHeartbeat;
 use super::ping::Ping;
 use ::notify::changes::{self, Beat};
 use ::notify::event::Event;
@@ -20,7 +20,7 @@ pub(super) struct Missed {
     /// Events other than the ends of beats, each with its heartbeat's id.
     events: Vec<(String, Event)>,
     /// The last ping of each heartbeat, by its id.
-    pub(super) pings: BTreeMap<HeartbeatId, (Known, Ping)>,
+    pub(super) pings: BTreeMap<HeartbeatId, (NamedHeartbeat, Ping)>,
 }
 
 impl Missed {

@@ -1,7 +1,7 @@
 //! What happened: journal lines and requests, as events.
 
 use super::{Notifier, connect};
-use crate::daemon::broker::{Page, RequestKind, Row};
+use crate::daemon::broker::{Page, RequestKind, RequestRow};
 use crate::daemon::client::{self, Attached};
 use ::notify::changes::{self, Beat};
 use ::notify::event::{Event, Request};
@@ -40,7 +40,7 @@ pub(super) struct Names {
 
 /// A heartbeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Known {
+pub(super) struct NamedHeartbeat {
     pub(super) id: HeartbeatId,
     /// Its folder's name under `heartbeats/`, else the workspace's in config.json, else its folder's.
     pub(super) name: String,
@@ -54,7 +54,7 @@ impl Names {
         Self { config: dir.config(), zone: zone.clone(), stamp: None, names, labels }
     }
 
-    pub(super) fn of(&mut self, workspace: &str, heartbeat: Option<&str>) -> Known {
+    pub(super) fn of(&mut self, workspace: &str, heartbeat: Option<&str>) -> NamedHeartbeat {
         let stamp = Stamp::of(&self.config);
         if stamp != self.stamp {
             self.stamp = stamp;
@@ -73,11 +73,11 @@ impl Names {
         let name = heartbeat.or_else(|| self.names.get(path).map(String::as_str));
         let name = name.map_or_else(|| short(workspace, None), str::to_owned);
         let label = self.labels.of_heartbeat(workspace, heartbeat);
-        Known { id: HeartbeatId::new(path, heartbeat), name, label }
+        NamedHeartbeat { id: HeartbeatId::new(path, heartbeat), name, label }
     }
 }
 
-impl Known {
+impl NamedHeartbeat {
     /// An event about it.
     fn event(&self, kind: EventKind, ts: String, text: &str) -> Event {
         let label = Some(self.label.clone()).filter(|label| *label != self.name);
@@ -196,13 +196,13 @@ impl Notifier {
     }
 
     pub(super) fn request_opened(&mut self, row: &Value, now: Timestamp) {
-        match Row::deserialize(row) {
+        match RequestRow::deserialize(row) {
             Ok(row) => self.on_request(&row, now),
             Err(error) => self.complain(&format!("the daemon sent an unreadable request: {error}")),
         }
     }
 
-    fn on_request(&mut self, row: &Row, now: Timestamp) {
+    fn on_request(&mut self, row: &RequestRow, now: Timestamp) {
         if row.state == ANSWERED || !self.state.requests.insert(row.id.to_string()) {
             return;
         }
@@ -240,7 +240,7 @@ impl Notifier {
     }
 
     /// The open requests.
-    pub(super) async fn requests(&self) -> Result<Vec<Row>, DaemonError> {
+    pub(super) async fn requests(&self) -> Result<Vec<RequestRow>, DaemonError> {
         let mut daemon = connect(&self.dir).await.ok_or(DaemonError::Unreachable)?;
         let (mut rows, mut after) = (Vec::new(), None);
         loop {

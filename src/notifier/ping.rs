@@ -3,7 +3,7 @@
 //! Those of one heartbeat are sent one after another, in the order in which its beats started and ended: the monitor
 //! believes the last one.
 
-use super::news::Known;
+use super::news::NamedHeartbeat;
 use super::{Input, Notifier};
 use ::notify::channel;
 use jiff::{SignedDuration, Timestamp};
@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 use sys::clock;
 
 /// How many pings of one heartbeat may wait. Beyond that, the oldest are dropped.
-const MOST: usize = 16;
+const MAX_WAITING: usize = 16;
 /// How long after a beat's end a notifier that starts still pings: later, the monitor would take it for a new beat.
 const LATE: SignedDuration = SignedDuration::from_mins(10);
 
@@ -101,7 +101,7 @@ impl Pings {
             self.waiting.insert(heartbeat.to_owned(), VecDeque::new());
             return Some(ping);
         };
-        if waiting.len() >= MOST {
+        if waiting.len() >= MAX_WAITING {
             waiting.pop_front();
         }
         waiting.push_back(ping);
@@ -137,7 +137,7 @@ impl Notifier {
 
     /// Pings for the end of a beat of `heartbeat`; while the notifier catches up, only for the last one, once it is
     /// known.
-    pub(super) fn ping_end(&mut self, heartbeat: &Known, entry: &JournalEntry) {
+    pub(super) fn ping_end(&mut self, heartbeat: &NamedHeartbeat, entry: &JournalEntry) {
         let ping = Ping::end(entry);
         match &mut self.missed {
             Some(missed) => drop(missed.pings.insert(heartbeat.id.clone(), (heartbeat.clone(), ping))),
@@ -146,13 +146,17 @@ impl Notifier {
     }
 
     /// Pings for the last beats that ended while no notifier ran.
-    pub(super) fn ping_missed(&mut self, pings: BTreeMap<HeartbeatId, (Known, Ping)>, now: Timestamp) {
+    pub(super) fn ping_missed(
+        &mut self,
+        pings: BTreeMap<HeartbeatId, (NamedHeartbeat, Ping)>,
+        now: Timestamp,
+    ) {
         for (heartbeat, ping) in pings.into_values().filter(|(_, ping)| !ping.is_late(now)) {
             self.ping(&heartbeat, ping);
         }
     }
 
-    fn ping(&mut self, heartbeat: &Known, ping: Ping) {
+    fn ping(&mut self, heartbeat: &NamedHeartbeat, ping: Ping) {
         if self.notify.ping_for(&heartbeat.name).is_some()
             && let Some(ping) = self.pings.add(heartbeat.id.as_str(), ping)
         {
@@ -161,7 +165,7 @@ impl Notifier {
     }
 
     /// A ping of `heartbeat` was sent, or failed with `error`.
-    pub(super) fn pinged(&mut self, heartbeat: &Known, error: Option<&str>) {
+    pub(super) fn pinged(&mut self, heartbeat: &NamedHeartbeat, error: Option<&str>) {
         if error.is_some() {
             self.note(&heartbeat.label, "failed", "ping", error);
         }
@@ -171,7 +175,7 @@ impl Notifier {
     }
 
     /// Sends a ping on a thread of its own. It isn't kept on disk: a late ping would be wrong.
-    fn send_ping(&self, heartbeat: &Known, ping: Ping) {
+    fn send_ping(&self, heartbeat: &NamedHeartbeat, ping: Ping) {
         let Some(address) = self.notify.ping_for(&heartbeat.name).cloned() else { return };
         let (heartbeat, threads) = (heartbeat.clone(), self.threads.clone());
         std::thread::spawn(move || {

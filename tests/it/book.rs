@@ -17,7 +17,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use crate::env::Env;
-use page::{Block, Page, Part, documents};
+use page::{Block, Command, Page, Part, documents};
 use shell::{Ran, Shell};
 
 /// Longer than any document takes.
@@ -127,6 +127,12 @@ fn mismatches(env: &Env, page: &Page) -> String {
     wrong
 }
 
+/// The prompt at which this is typed.
+fn prompt<'a>(command: &'a Command, typed: &str) -> &'a str {
+    let mut prompts = command.written.iter().filter_map(|line| line.strip_suffix(typed));
+    prompts.find(|line| line.ends_with(": ")).expect("the answer stands behind its prompt")
+}
+
 /// Runs a block's command lines; returns whether one of them ended the shell.
 fn run_block(page: &Page, block: &Block, shell: &mut Shell<'_>, wrong: &mut String) -> bool {
     let commands = match block.commands() {
@@ -138,7 +144,10 @@ fn run_block(page: &Page, block: &Block, shell: &mut Shell<'_>, wrong: &mut Stri
     };
     for command in commands {
         let ran = if block.on_terminal {
-            shell.run_on_terminal(&command.script, block.typed.as_deref().map(|typed| command.prompt(typed)))
+            shell.run_on_terminal(
+                &command.script,
+                block.typed.as_deref().map(|typed| (prompt(&command, typed), typed)),
+            )
         } else {
             shell.run(&command.script)
         };

@@ -34,10 +34,10 @@ impl Money {
     /// The amount `usd`; `None` if it is negative or not a number.
     #[must_use]
     pub fn from_usd(usd: f64) -> Option<Self> {
-        const MOST: f64 = 1e9;
+        const MAX_USD: f64 = 1e9;
         // Both are in range.
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked just before")]
-        (0.0..=MOST).contains(&usd).then(|| Self((usd * 1e9).round() as u64))
+        (0.0..=MAX_USD).contains(&usd).then(|| Self((usd * 1e9).round() as u64))
     }
 
     /// In US dollars.

@@ -35,7 +35,7 @@ pub(crate) struct Draft {
 
 /// The line before the bytes of a record.
 #[derive(Debug, Serialize, Deserialize)]
-struct Line {
+struct RecordHeader {
     name: String,
     size: usize,
 }
@@ -100,7 +100,7 @@ impl Draft {
     fn write(&mut self, mut bytes: Vec<u8>, records: &[(&str, &[u8])]) -> Result<(), Torn> {
         bytes.reserve(records.iter().map(|(_, body)| body.len() + 64).sum());
         for (name, body) in records {
-            let line = Line { name: (*name).to_owned(), size: body.len() };
+            let line = RecordHeader { name: (*name).to_owned(), size: body.len() };
             serde_json::to_writer(&mut bytes, &line)
                 .map_err(|source| Torn { written: 0, source: source.into() })?;
             bytes.push(b'\n');
@@ -226,7 +226,7 @@ fn parse(mut rest: &[u8], modified: i64) -> Vec<(Header, Vec<u8>)> {
     let mut meta = None;
     // A record that is incomplete, or was lost when the power failed, is the last one.
     while let Some(end) = memchr::memchr(b'\n', rest)
-        && let Ok(line) = serde_json::from_slice::<Line>(&rest[..end])
+        && let Ok(line) = serde_json::from_slice::<RecordHeader>(&rest[..end])
     {
         let body = &rest[end + 1..];
         let (bytes, after) = body.split_at(line.size.min(body.len()));

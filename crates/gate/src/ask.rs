@@ -15,10 +15,10 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 /// How much of stderr is read, in bytes, and of stdout if the program answers by exiting.
-const MOST: usize = 4 << 10;
+const MAX_OUTPUT: usize = 4 << 10;
 
 /// How much of stdout is read for an answer in lines.
-const MOST_LINES: usize = 256 << 10;
+const MAX_LINES: usize = 256 << 10;
 
 /// How many characters of a printed line are shown.
 const SHOWN: usize = 200;
@@ -95,7 +95,7 @@ async fn run(
     };
     // Stays open until the answer: a program may exit when its stdin ends.
     let mut stdin = child.stdin.take();
-    let (most, is_answer) = question.map_or((MOST, None), |asked| (MOST_LINES, Some(asked.is_answer)));
+    let (most, is_answer) = question.map_or((MAX_OUTPUT, None), |asked| (MAX_LINES, Some(asked.is_answer)));
     let (mut said, mut complained) = (Vec::new(), Vec::new());
     let ended = timeout(limit, async {
         if let (Some(stdin), Some(question)) = (&mut stdin, question) {
@@ -105,7 +105,7 @@ async fn run(
         tokio::select! {
             status = child.wait() => status.map(Some),
             () = begins(&mut stdout, &mut said, most, is_answer) => Ok(None),
-            () = begins(&mut stderr, &mut complained, MOST, None), if is_answer.is_none() => Ok(None),
+            () = begins(&mut stderr, &mut complained, MAX_OUTPUT, None), if is_answer.is_none() => Ok(None),
         }
     });
     let ended = ended.await;
@@ -123,7 +123,7 @@ async fn run(
         child.wait().await?;
     }
     rest(&stdout, &mut said, most);
-    rest(&stderr, &mut complained, MOST);
+    rest(&stderr, &mut complained, MAX_OUTPUT);
     Ok(ProgramOutput { status, stdout: said, stderr: complained })
 }
 
@@ -134,7 +134,7 @@ async fn begins(
     most: usize,
     is_answer: Option<fn(&[u8]) -> bool>,
 ) {
-    let mut buffer = [0; MOST];
+    let mut buffer = [0; MAX_OUTPUT];
     let mut line = 0;
     while let Ok(count @ 1..) = pipe.read(&mut buffer).await {
         into.extend_from_slice(&buffer[..count]);
@@ -154,7 +154,7 @@ async fn begins(
 
 /// Reads what is available; the pipes are nonblocking.
 fn rest(pipe: &impl AsFd, into: &mut Vec<u8>, most: usize) {
-    let mut buffer = [0; MOST];
+    let mut buffer = [0; MAX_OUTPUT];
     while into.len() < most
         && let Ok(count @ 1..) = rustix::io::read(pipe.as_fd(), &mut buffer)
     {
@@ -206,7 +206,10 @@ mod tests {
         for (script, is_loud) in [("exec yes", true), ("exec yes >&2", false)] {
             let answer = of(folder.path(), script, Duration::from_secs(60)).await.unwrap();
             assert!(answer.status.is_none());
-            assert_eq!((answer.stdout.len() == MOST, answer.stderr.len() == MOST), (is_loud, !is_loud));
+            assert_eq!(
+                (answer.stdout.len() == MAX_OUTPUT, answer.stderr.len() == MAX_OUTPUT),
+                (is_loud, !is_loud)
+            );
         }
     }
 
@@ -246,7 +249,7 @@ mod tests {
         assert_eq!(gave_up.status.unwrap().code(), Some(3));
         assert_eq!((&*gave_up.stdout, &*gave_up.stderr), (&b"no\n"[..], &b"why\n"[..]));
         let loud = asked(folder.path(), "exec yes no", limit).await.unwrap();
-        assert_eq!((loud.status, loud.stdout.len()), (None, MOST_LINES));
+        assert_eq!((loud.status, loud.stdout.len()), (None, MAX_LINES));
         let silent = asked(folder.path(), "cat >/dev/null", Duration::from_millis(50)).await;
         assert_eq!(silent.unwrap_err().kind(), io::ErrorKind::TimedOut);
     }

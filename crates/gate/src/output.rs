@@ -5,7 +5,7 @@ use derun::record::Channel;
 use secrets::mask;
 
 /// How much of stdout the agent gets, in bytes.
-pub(super) const MOST: usize = 64 << 10;
+pub(super) const MAX_KEPT: usize = 64 << 10;
 
 /// How much of the end of stdout and stderr is kept, in bytes.
 const END: usize = 16 << 10;
@@ -13,7 +13,7 @@ const END: usize = 16 << 10;
 /// The output so far; the rest is dropped.
 #[derive(Debug, Default)]
 pub(super) struct Output {
-    /// The first [`MOST`] bytes of stdout.
+    /// The first [`MAX_KEPT`] bytes of stdout.
     first: Vec<u8>,
     /// How much of stdout follows these.
     dropped: u64,
@@ -27,7 +27,7 @@ impl Output {
     /// Adds `bytes`.
     pub(super) fn add(&mut self, channel: Channel, bytes: &[u8]) {
         if channel == Channel::Stdout {
-            let room = MOST.saturating_sub(self.first.len());
+            let room = MAX_KEPT.saturating_sub(self.first.len());
             let (kept, rest) = bytes.split_at(room.min(bytes.len()));
             self.first.extend_from_slice(kept);
             self.dropped += u64::try_from(rest.len()).unwrap_or_default();
@@ -100,12 +100,12 @@ mod tests {
 
     #[test]
     fn the_agent_gets_the_beginning_of_stdout_in_whole_characters() {
-        let euros = "€".repeat(MOST);
+        let euros = "€".repeat(MAX_KEPT);
         let output = of(&[(Channel::Stderr, b"noise"), (Channel::Stdout, euros.as_bytes())]);
         let text = output.text();
         let (kept, note) = text.split_once('\n').unwrap();
-        assert_eq!(kept, "€".repeat(MOST / 3));
-        assert_eq!(note, format!("[{} more bytes are left out]", euros.len() - MOST));
+        assert_eq!(kept, "€".repeat(MAX_KEPT / 3));
+        assert_eq!(note, format!("[{} more bytes are left out]", euros.len() - MAX_KEPT));
         assert_eq!(
             of(&[(Channel::Stdout, b"a\n"), (Channel::Stdout, b"\xff b\n\n")]).text(),
             "a\n\u{fffd} b"

@@ -18,7 +18,7 @@ use murmur_core::permit::policy::{Approval, Checker};
 use murmur_core::permit::question::QuestionSet;
 use murmur_core::permit::request::{Answer, Answerer, Approver, Request, RequestId};
 use serde_json::Value;
-use shell_guard::call::{Call, Place, ProtectedPaths};
+use shell_guard::call::{Call, CallPlace, ProtectedPaths};
 use std::path::PathBuf;
 use sys::error::{Failure, Hinted};
 use sys::{clock, random};
@@ -103,7 +103,7 @@ impl Checked {
         let HookContext { dir, user, policy, .. } = context;
         let call = |(tool, input): (String, Value)| {
             let (workspace, cwd) = (workspace.clone(), cwd.clone());
-            let place = Place { workspace, cwd, home: user.home.clone(), own: ProtectedPaths::default() };
+            let place = CallPlace { workspace, cwd, home: user.home.clone(), own: ProtectedPaths::default() };
             let mut call = Call { tool, input, place };
             call.place.own = own::find(dir, user, policy, &context.backend, call.command());
             call

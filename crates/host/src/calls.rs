@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// The maximum number of calls to remember; the oldest is dropped first.
-const MOST: usize = 64;
+const MAX_CALLS: usize = 64;
 
 /// A call in progress, described as in a pulse.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,7 +55,7 @@ impl Calls {
                     known.call = call;
                     return;
                 }
-                if self.open.len() == MOST {
+                if self.open.len() == MAX_CALLS {
                     self.open.remove(0);
                 }
                 self.open.push(OpenCall { id: id.clone().into_owned(), call, begun: at });
@@ -119,9 +119,9 @@ mod tests {
         assert_eq!(newest(&calls), "Task: Look around");
         calls.see(&Event::Result(Box::default()), Duration::ZERO);
         assert_eq!(newest(&calls), "");
-        for number in 0..MOST + 10 {
+        for number in 0..MAX_CALLS + 10 {
             begin(&mut calls, &number.to_string(), "Read", &json!({ "file_path": number.to_string() }));
         }
-        assert_eq!((calls.open.len(), newest(&calls)), (MOST, format!("Read: {}", MOST + 9)));
+        assert_eq!((calls.open.len(), newest(&calls)), (MAX_CALLS, format!("Read: {}", MAX_CALLS + 9)));
     }
 }

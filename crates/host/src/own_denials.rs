@@ -10,7 +10,7 @@ use murmur_core::permit::policy::Policy;
 use murmur_core::permit::rules::{self, Action, Reading, Rules};
 use secrets::mask;
 use serde::{Deserialize, Serialize};
-use shell_guard::call::{Call, Place, ProtectedPaths};
+use shell_guard::call::{Call, CallPlace, ProtectedPaths};
 use shell_guard::{guard, shell};
 use std::path::{Path, PathBuf};
 use sys::paths::{DataDir, User};
@@ -108,7 +108,7 @@ impl OwnDenials {
 
     /// Which of them refuses this call, now. Rules that are not readable deny every call.
     pub(super) fn refuser(&self, tool: &str, input: &str) -> Option<Refuser> {
-        let place = Place {
+        let place = CallPlace {
             workspace: self.workspace.clone(),
             cwd: self.workspace.clone(),
             home: self.user.home.clone(),

@@ -210,7 +210,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         client_events: &mut ClientEvents,
     ) -> io::Result<Exit> {
         let mut stop = pin!(stop);
-        let mut is_told = false;
+        let mut is_stopping = false;
         let mut holds = Holds::begin(self.spec.watched.as_ref());
         let mut deaths = signal(SignalKind::child()).ok();
         // Reap children that died earlier: no signal comes for them.
@@ -226,8 +226,8 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                 Some(command) = asked.recv() => self.obey(command),
                 Some(answer) = answers.recv() => self.answer(answer),
                 event = client_events.next() => self.note_client_event(event),
-                () = stop.as_mut(), if !is_told => {
-                    is_told = true;
+                () = stop.as_mut(), if !is_stopping => {
+                    is_stopping = true;
                     self.stop(false, GRACE);
                 }
                 Some(Ok(hook)) = self.waiting.join_next() => {

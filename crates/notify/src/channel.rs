@@ -34,8 +34,8 @@ pub struct Sent {
 #[must_use]
 pub fn shows_all(destination: &Destination, message: &Message) -> bool {
     let shows_body = match destination {
-        Destination::Ntfy { .. } => message.cut(ntfy::MOST).1,
-        Destination::Telegram { .. } => message.cut(telegram::MOST).1,
+        Destination::Ntfy { .. } => message.cut(ntfy::MAX_TEXT).1,
+        Destination::Telegram { .. } => message.cut(telegram::MAX_TEXT).1,
         _ => true,
     };
     shows_body && message.is_whole

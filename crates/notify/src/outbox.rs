@@ -12,7 +12,7 @@ use murmur_core::config::notify::{EventKind, Notify};
 /// How long delivery of an event is retried.
 pub const KEPT: SignedDuration = SignedDuration::from_hours(24);
 /// How many events a channel may have to deliver; beyond that, the oldest are dropped.
-pub const MOST: usize = 500;
+pub const MAX_QUEUED: usize = 500;
 /// More events than this are sent as one message.
 const SINGLE: usize = 3;
 /// So many messages may be sent within [`WINDOW`]; the next events go out together after it.
@@ -40,7 +40,7 @@ pub fn add(state: &mut State, event: &Event, notify: &Notify, now: Timestamp) ->
     for channel in channels {
         let mut own = state.outbox.iter().enumerate().filter(|(_, entry)| entry.channel == channel);
         let oldest = own.next().map(|(at, _)| at);
-        if let Some(oldest) = oldest.filter(|_| own.count() + 1 >= MOST) {
+        if let Some(oldest) = oldest.filter(|_| own.count() + 1 >= MAX_QUEUED) {
             dropped.push(state.outbox.remove(oldest));
         }
         let id = state.next;
@@ -227,11 +227,11 @@ mod tests {
     #[test]
     fn the_oldest_are_dropped_when_there_are_too_many() {
         let (notify, mut state) = (notify(""), State::default());
-        for number in 0..MOST {
+        for number in 0..MAX_QUEUED {
             assert_eq!(add(&mut state, &event(EventKind::Error, &number.to_string()), &notify, at(0)), []);
         }
         let dropped = add(&mut state, &event(EventKind::Error, "last"), &notify, at(0));
-        assert_eq!((dropped.len(), dropped[0].event.text.as_str(), state.outbox.len()), (1, "0", MOST));
+        assert_eq!((dropped.len(), dropped[0].event.text.as_str(), state.outbox.len()), (1, "0", MAX_QUEUED));
     }
 
     #[test]

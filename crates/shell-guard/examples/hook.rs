@@ -4,7 +4,7 @@
 //! too.
 
 use serde_json::Value;
-use shell_guard::call::{Call, Place, ProtectedPaths};
+use shell_guard::call::{Call, CallPlace, ProtectedPaths};
 use shell_guard::guard::{Finding, inspect_call};
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
@@ -28,6 +28,6 @@ fn decide() -> io::Result<Finding> {
     Ok(inspect_call(&Call {
         tool: event["tool_name"].as_str().unwrap_or_default().to_owned(),
         input: event["tool_input"].clone(),
-        place: Place { cwd: cwd.into(), workspace: cwd.into(), home, own: ProtectedPaths::default() },
+        place: CallPlace { cwd: cwd.into(), workspace: cwd.into(), home, own: ProtectedPaths::default() },
     }))
 }

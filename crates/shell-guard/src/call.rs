@@ -11,12 +11,12 @@ pub struct Call {
     /// The tool's input.
     pub input: Value,
     /// Where the call would run.
-    pub place: Place,
+    pub place: CallPlace,
 }
 
 /// Where a call would run. Relative paths, `~` and `$HOME` resolve against it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct CallPlace {
     /// The working folder, absolute.
     pub cwd: PathBuf,
     /// The agent's workspace, absolute. A rule's `/path` is relative to it.

@@ -26,7 +26,7 @@ mod unpack;
 pub use control::pattern_names_entry;
 pub use table::{Danger, TABLE};
 
-use super::call::{Call, Place, ProtectedPaths};
+use super::call::{Call, CallPlace, ProtectedPaths};
 use super::line::Doubt;
 use super::links::LinkReader;
 use super::shell::{self, Field, Run, Scope, Visitor};
@@ -75,17 +75,17 @@ pub(crate) enum Assessment {
 
 /// Checks a command line.
 #[must_use]
-pub fn inspect(command: &str, place: &Place) -> Finding {
+pub fn inspect(command: &str, place: &CallPlace) -> Finding {
     inspect_counting_steps(command, place).0
 }
 
 /// Checks a command line and also returns the number of steps that took. The number is bounded for any input.
 #[must_use]
-pub fn inspect_counting_steps(command: &str, place: &Place) -> (Finding, u32) {
+pub fn inspect_counting_steps(command: &str, place: &CallPlace) -> (Finding, u32) {
     check_command(command, place, None)
 }
 
-fn check_command(command: &str, place: &Place, links: Option<LinkReader>) -> (Finding, u32) {
+fn check_command(command: &str, place: &CallPlace, links: Option<LinkReader>) -> (Finding, u32) {
     let mut guard = Guard { finding: Finding::Clear, own: &place.own };
     let steps = shell::walk(command, Scope::new(Some(place)).with_links(links), &mut guard);
     (guard.finding, steps)

@@ -1,12 +1,12 @@
 //! Reads shell commands and refuses those that would do catastrophic damage, however they are spelled.
 //!
-//! A command and its [`Place`](call::Place) go in, a [`Finding`](guard::Finding) comes out:
+//! A command and its [`CallPlace`](call::CallPlace) go in, a [`Finding`](guard::Finding) comes out:
 //!
 //! ```
-//! use shell_guard::call::Place;
+//! use shell_guard::call::CallPlace;
 //! use shell_guard::guard::{Finding, inspect};
 //!
-//! let place = Place {
+//! let place = CallPlace {
 //!     cwd: "/home/user/project".into(),
 //!     workspace: "/home/user/project".into(),
 //!     home: "/home/user".into(),

@@ -1,6 +1,6 @@
 //! `shell-guard check` prints the guard's finding on a command.
 
-use shell_guard::call::{Place, ProtectedPaths};
+use shell_guard::call::{CallPlace, ProtectedPaths};
 use shell_guard::guard::{Finding, inspect};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -49,7 +49,7 @@ enum UsageError {
 }
 
 /// Returns the command and where it would run, or `None` if help is requested.
-fn parse(mut args: impl Iterator<Item = String>) -> Result<Option<(String, Place)>, UsageError> {
+fn parse(mut args: impl Iterator<Item = String>) -> Result<Option<(String, CallPlace)>, UsageError> {
     match args.next().as_deref() {
         Some("check") => {}
         Some("--help" | "-h" | "help") => return Ok(None),
@@ -78,7 +78,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Option<(String, Place
         None => std::env::current_dir().map_err(UsageError::NoCwd)?,
     };
     let home = home.or_else(std::env::home_dir).ok_or(UsageError::NoHome)?;
-    Ok(Some((command, Place { workspace: cwd.clone(), cwd, home, own: ProtectedPaths::default() })))
+    Ok(Some((command, CallPlace { workspace: cwd.clone(), cwd, home, own: ProtectedPaths::default() })))
 }
 
 fn say(finding: &Finding) -> io::Result<ExitCode> {

@@ -8,7 +8,7 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 
 /// Limit for walks up the process tree.
-const MOST: usize = 100;
+const MAX_DEPTH: usize = 100;
 
 /// A process and its name (`comm`).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,7 +81,7 @@ fn walk(pid: u32) -> Option<Vec<Step>> {
     let mut found = Vec::new();
     let mut next = pid;
     while next > 0 {
-        if found.len() == MOST {
+        if found.len() == MAX_DEPTH {
             return None;
         }
         let Some(step) = Step::of(next) else {
@@ -117,7 +117,7 @@ pub fn arguments(pid: u32) -> Option<Vec<Vec<u8>>> {
 #[must_use]
 pub fn all() -> Vec<u32> {
     let first = Some(std::os::unix::process::parent_id());
-    std::iter::successors(first, |pid| parent(*pid)).take_while(|pid| *pid > 1).take(MOST).collect()
+    std::iter::successors(first, |pid| parent(*pid)).take_while(|pid| *pid > 1).take(MAX_DEPTH).collect()
 }
 
 /// Returns the nearest ancestor that passed the variable `name` on with our value without having it itself. For a
@@ -144,7 +144,7 @@ pub fn giver(name: &str) -> Option<u32> {
 /// Returns the first of `pid` and its ancestors that matches `is_it`. `None` if the answer is unknown for one of
 /// them.
 fn nearest(mut pid: u32, is_it: impl Fn(u32) -> Option<bool>) -> Option<u32> {
-    for _ in 0..MOST {
+    for _ in 0..MAX_DEPTH {
         if pid == 0 || is_it(pid)? {
             return Some(pid).filter(|pid| *pid > 0);
         }

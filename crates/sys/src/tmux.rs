@@ -16,7 +16,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The limit on the total answer.
-const MOST: usize = 16 << 10;
+const MAX_ANSWER: usize = 16 << 10;
 
 const VERSION: u32 = 8;
 const HEADER: usize = 16;
@@ -56,7 +56,7 @@ fn ask(tmux: &OsStr, pane: &str) -> io::Result<Option<String>> {
     stream.write_all(&question(pane))?;
     let (mut received, mut said) = (Vec::new(), Vec::new());
     let mut part = [0; 4096];
-    while received.len() + said.len() < MOST {
+    while received.len() + said.len() < MAX_ANSWER {
         while let Some((kind, data)) = message(&mut received) {
             match kind {
                 WRITE_OPEN => {

@@ -41,7 +41,7 @@ pub(crate) enum Found {
 
 /// A row of a pager: a part of a line.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Row {
+pub(crate) struct PagerRow {
     pub(crate) kind: LineKind,
     pub(crate) text: String,
     pub(crate) is_found: bool,
@@ -71,7 +71,7 @@ impl Pager {
     }
 
     /// The rows on a screen of this size.
-    pub(crate) fn rows(&self, width: usize, height: usize) -> Vec<Row> {
+    pub(crate) fn rows(&self, width: usize, height: usize) -> Vec<PagerRow> {
         let end = self.back(self.end(), height, width);
         let from = self.at.map_or(end, |at| at.min(end));
         self.drawn.set((width, height, from));
@@ -86,7 +86,7 @@ impl Pager {
                 if rows.len() == height {
                     return rows;
                 }
-                rows.push(Row { kind: line.kind, text, is_found });
+                rows.push(PagerRow { kind: line.kind, text, is_found });
             }
         }
         rows

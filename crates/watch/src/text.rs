@@ -7,7 +7,7 @@ use sys::text::is_hidden;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// How many characters of a text in a list are kept: more than fit on a screen.
-const MOST: usize = 400;
+const MAX_CHARS: usize = 400;
 
 /// How many characters of one line of a request or transcript are kept in one piece; longer lines are split.
 const LINE: usize = 4000;
@@ -20,9 +20,9 @@ impl Text {
     /// The beginning of `raw` on one line. Line breaks become spaces, hidden characters are escaped.
     #[must_use]
     pub fn new(raw: &str) -> Self {
-        let mut text = String::with_capacity(raw.len().min(MOST));
+        let mut text = String::with_capacity(raw.len().min(MAX_CHARS));
         for (count, letter) in raw.trim().chars().enumerate() {
-            if count == MOST {
+            if count == MAX_CHARS {
                 text.push('…');
                 break;
             }
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn hostile_text_is_escaped_and_bounded() {
         assert_eq!(&*Text::new(" a\u{1b}[2Jb\u{202e}c\nd\u{200d} "), "a\\u{1b}[2Jb\\u{202e}c d\\u{200d}");
-        assert_eq!(Text::new(&"x".repeat(10 << 20)).chars().count(), MOST + 1);
+        assert_eq!(Text::new(&"x".repeat(10 << 20)).chars().count(), MAX_CHARS + 1);
         let lines = Text::lines("a\tb\r\n\u{7}\n\nc");
         let lines: Vec<&str> = lines.iter().map(|line| &**line).collect();
         assert_eq!(lines, ["a    b", "\\u{7}", "", "c"]);

@@ -95,8 +95,8 @@ impl DecisionContext<'_> {
             Read::Nothing if code == Some(0) => CombinedDecision::new(Decision::Nothing),
             // Show the shell's message if it could not run the command, but not a failure of the hook itself.
             Read::Nothing => {
-                let is_told = code.is_none_or(|code| code >= 126);
-                self.failed(hook, "failed", ran.stderr.trim_end(), is_told.then_some(false))
+                let is_from_shell = code.is_none_or(|code| code >= 126);
+                self.failed(hook, "failed", ran.stderr.trim_end(), is_from_shell.then_some(false))
             }
             Read::Invalid(why) => self.failed(hook, "failed", &why, Some(false)),
         }

@@ -13,13 +13,13 @@ use tokio::task::JoinSet;
 
 /// The most hosts to follow, and the most unresponsive ones to wait for, as each takes a descriptor. Of others only the
 /// records are watched.
-const MOST: usize = 256;
+const MAX_HOSTS: usize = 256;
 
 /// How long to wait for an unresponsive host, and for one to be followed.
 const FOREVER: Duration = Duration::MAX;
 
 /// The events after which a host is queried again; others change nothing that is shown. A gap may hide any of them.
-const TELLING: [&str; 8] =
+const REQUERY_EVENTS: [&str; 8] =
     ["state", "session", "tool_use", "tool_result", "result", "hold", "hold_over", GAP];
 
 /// The hosts being queried and followed.
@@ -157,12 +157,12 @@ impl Hosts {
                     Message::Changed(agent) => self.query(agent),
                     Message::Left(agent, left) => {
                         self.followed.remove(&agent);
-                        self.failed.extend(self.failed_host(&agent, left));
+                        self.record_end(&agent, left, |hosts| &mut hosts.failed);
                         self.query(agent);
                     }
                     Message::Answered(agent, answered) => {
                         self.awaited.remove(&agent);
-                        self.unanswered.extend(self.failed_host(&agent, answered));
+                        self.record_end(&agent, answered, |hosts| &mut hosts.unanswered);
                         self.query(agent);
                     }
                 },
@@ -172,16 +172,17 @@ impl Hosts {
         }
     }
 
-    /// The host of `agent`, if following or waiting for it failed with `ended` and is to be retried. After a refusal,
-    /// it isn't.
-    fn failed_host(&mut self, agent: &AgentId, ended: Result<(), AskError>) -> Option<AgentId> {
+    /// Records how following or waiting for a host ended. After a failure, it is retried with those in `retried`.
+    fn record_end(
+        &mut self,
+        agent: &AgentId,
+        ended: Result<(), AskError>,
+        retried: fn(&mut Self) -> &mut HashSet<AgentId>,
+    ) {
         match ended {
-            Ok(()) => None,
-            Err(AskError::Refused(_)) => {
-                self.refused.insert(agent.clone());
-                None
-            }
-            Err(_) => Some(agent.clone()),
+            Ok(()) => {}
+            Err(AskError::Refused(_)) => _ = self.refused.insert(agent.clone()),
+            Err(_) => _ = retried(self).insert(agent.clone()),
         }
     }
 
@@ -220,7 +221,7 @@ impl Hosts {
         let listener = self.listener.clone();
         match seen.condition {
             Condition::Up(_)
-                if !is_failed && self.followed.len() < MOST && self.followed.insert(agent.clone()) =>
+                if !is_failed && self.followed.len() < MAX_HOSTS && self.followed.insert(agent.clone()) =>
             {
                 self.following.spawn(async move {
                     let left = follow(&folder, &agent, &sender, listener.as_ref()).await;
@@ -228,7 +229,7 @@ impl Hosts {
                 });
             }
             Condition::Silent
-                if !is_unanswered && self.awaited.len() < MOST && self.awaited.insert(agent.clone()) =>
+                if !is_unanswered && self.awaited.len() < MAX_HOSTS && self.awaited.insert(agent.clone()) =>
             {
                 self.following.spawn(async move {
                     let answered = answer(&folder, &agent).await;
@@ -257,9 +258,9 @@ async fn follow(
     let mut client = Client::connect(folder, &agent.socket(), FOREVER).await?;
     client.attach(None, FOREVER).await?;
     // Something may have happened since the query.
-    let mut is_telling = true;
+    let mut needs_query = true;
     loop {
-        if is_telling && sender.send(Message::Changed(agent.clone())).await.is_err() {
+        if needs_query && sender.send(Message::Changed(agent.clone())).await.is_err() {
             return Ok(());
         }
         // After lagging, this connection gets no more events.
@@ -267,7 +268,7 @@ async fn follow(
         if event.event_type == LAGGED {
             return Ok(());
         }
-        is_telling = TELLING.contains(&event.event_type.as_str());
+        needs_query = REQUERY_EVENTS.contains(&event.event_type.as_str());
         if let Some(listener) = listener {
             // Best effort: a listener can miss events.
             let _full = listener.try_send(event);

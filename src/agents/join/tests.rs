@@ -16,7 +16,7 @@ fn minute(minute: i64) -> Timestamp {
 
 #[derive(Default)]
 struct Case {
-    known: Known,
+    known: KnownAgents,
 }
 
 impl Case {

@@ -20,7 +20,7 @@ pub(in crate::cli) const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
 const LEAVING: Duration = Duration::from_millis(500);
 
 /// The maximum number of pending writes: the first, a frame and the last, plus one.
-const MOST: usize = 4;
+const MAX_PENDING: usize = 4;
 
 /// The alternate screen; active while this exists.
 #[derive(Debug)]
@@ -35,8 +35,8 @@ pub(in crate::cli) struct Screen {
 impl Screen {
     /// Enters the alternate screen.
     pub(in crate::cli) fn begin() -> Self {
-        let (pictures, to_write) = mpsc::sync_channel::<String>(MOST);
-        let (tell, written) = channel(MOST);
+        let (pictures, to_write) = mpsc::sync_channel::<String>(MAX_PENDING);
+        let (tell, written) = channel(MAX_PENDING);
         std::thread::spawn(move || {
             for picture in to_write {
                 let mut stdout = stdout().lock();

@@ -27,13 +27,13 @@ const WORKSPACE: usize = 6;
 const AGE: usize = 7;
 
 /// The maximum width of each column. The last action gets the remaining width.
-const MOST: [usize; 9] = [32, usize::MAX, 24, usize::MAX, 40, 32, 40, usize::MAX, usize::MAX];
+const MAX_WIDTHS: [usize; 9] = [32, usize::MAX, 24, usize::MAX, 40, 32, 40, usize::MAX, usize::MAX];
 
 /// The maximum width of an id when output is not a terminal; nothing else is shortened there.
 const ID: usize = 80;
 
 /// Columns to drop if there is no room, in this order.
-const GO: [usize; 4] = [WORKSPACE, BRANCH, TASK, TOOL];
+const DROP_ORDER: [usize; 4] = [WORKSPACE, BRANCH, TASK, TOOL];
 
 /// The minimum width of a shortened last action, and of a shortened id next to it.
 const LEAST: usize = 16;
@@ -110,10 +110,10 @@ pub(super) fn action(agent: &Agent) -> Cow<'_, str> {
 
 /// Fits columns into `width`, given the width of their `widest` cells. Headers are never shortened.
 fn fit(widest: [usize; 9], width: usize) -> Widths {
-    let most: [usize; 9] = std::array::from_fn(|column| widest[column].min(MOST[column]));
+    let most: [usize; 9] = std::array::from_fn(|column| widest[column].min(MAX_WIDTHS[column]));
     let mut widths = most.map(Some);
     widths[ACTION] = Some(most[ACTION].min(LEAST));
-    for column in GO {
+    for column in DROP_ORDER {
         if all(&widths) > width {
             widths[column] = None;
         }

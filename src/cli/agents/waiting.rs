@@ -7,7 +7,7 @@
 use super::super::requests;
 use crate::agents::follow::Follower;
 use crate::agents::{Agent, Sources};
-use crate::daemon::broker::Row;
+use crate::daemon::broker::RequestRow;
 use crate::daemon::client;
 use derun::cli::stdout::warn;
 use jiff::Timestamp;
@@ -72,7 +72,7 @@ impl Waiting {
         }
     }
 
-    fn opened(&mut self, row: Row) {
+    fn opened(&mut self, row: RequestRow) {
         // An answered request no longer waits for a person, even if its agent has not been resumed.
         if requests::is_open(&row) {
             let is_deferred = row.state == DEFERRED;
@@ -83,7 +83,7 @@ impl Waiting {
     fn event(&mut self, event_type: &str, payload: Value) {
         match event_type {
             "request_opened" => {
-                if let Ok(row) = Row::deserialize(payload) {
+                if let Ok(row) = RequestRow::deserialize(payload) {
                     self.opened(row);
                 }
             }

@@ -13,7 +13,7 @@ use super::super::user_env::UserEnv;
 use super::super::waits::{Change, Requests, Waits, Watcher, is_asking};
 use super::context::LastTurn;
 use super::show;
-use crate::daemon::broker::Row;
+use crate::daemon::broker::RequestRow;
 use anyhow::{Context, bail};
 use derun::cli::captures;
 use derun::cli::screen::{Screen, Wrapping};
@@ -259,7 +259,7 @@ impl<'a, W: Write> Follower<'a, W> {
         // Without a daemon, nobody can answer.
         let rows = requests::all(self.dir).await.unwrap_or_default();
         let own = rows.into_iter().filter(|row| requests::is_open(row) && row.agent == self.agent.as_str());
-        for Row { id, tool, .. } in own {
+        for RequestRow { id, tool, .. } in own {
             match self.watcher {
                 Some(watcher) => (watcher.tell)(Change::Waits { id: id.as_str().to_owned(), tool }),
                 None => {

@@ -26,7 +26,7 @@ use watch::editor::{Edited, Editor};
 use watch::keys::Key;
 
 /// How long a host may take to accept a message.
-const TAKING: Duration = Duration::from_secs(5);
+const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What to type after.
 const PROMPT: &str = "> ";
@@ -133,7 +133,7 @@ async fn carry_out(mut queue: UnboundedReceiver<Command>, dir: DataDir, agent: A
 
 async fn is_idle(dir: &DataDir, agent: &AgentId) -> bool {
     let status = match super::connect(dir, agent).await {
-        Ok(mut host) => host.answer("status", json!({}), TAKING).await.unwrap_or_default(),
+        Ok(mut host) => host.answer("status", json!({}), ACCEPT_TIMEOUT).await.unwrap_or_default(),
         Err(_) => return false,
     };
     status.get("state").and_then(Value::as_str) == Some("idle")
@@ -141,7 +141,7 @@ async fn is_idle(dir: &DataDir, agent: &AgentId) -> bool {
 
 async fn ask(dir: &DataDir, agent: &AgentId, command: &str, payload: Value) -> anyhow::Result<State> {
     let mut host = super::connect(dir, agent).await?;
-    Ok(serde_json::from_value(host.answer(command, payload, TAKING).await?)?)
+    Ok(serde_json::from_value(host.answer(command, payload, ACCEPT_TIMEOUT).await?)?)
 }
 
 struct Chat {

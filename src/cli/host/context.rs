@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use sys::text::shown_line;
 
 /// How much of the last prompt and of the last reply to show, in characters: their ends.
-const MOST: usize = 4000;
+const MAX_SHOWN: usize = 4000;
 
 /// The last turn of the events before an attachment.
 #[derive(Debug, Default)]
@@ -104,7 +104,7 @@ impl LastTurn {
 fn end_of(text: &str) -> String {
     let text = plain_text(text);
     let text = text.trim();
-    match text.char_indices().rev().nth(MOST - 1) {
+    match text.char_indices().rev().nth(MAX_SHOWN - 1) {
         Some((at, _)) if at > 0 => format!("…{}", &text[at..]),
         _ => text.to_owned(),
     }
@@ -168,6 +168,6 @@ mod tests {
         Done.
         ");
         let long = shown(&[user(&"x".repeat(9999))]);
-        assert!(long.ends_with(&format!("[user] …{}\n", "x".repeat(MOST))), "{long}");
+        assert!(long.ends_with(&format!("[user] …{}\n", "x".repeat(MAX_SHOWN))), "{long}");
     }
 }

@@ -24,7 +24,7 @@ use sys::process::Signal;
 use tokio::time::timeout;
 
 /// How long a host may take to accept a message.
-const TAKING: Duration = Duration::from_secs(5);
+const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long a host may take to answer a forced stop before it is killed itself.
 const LAST: Duration = Duration::from_secs(2);
@@ -39,7 +39,7 @@ pub(in super::super) fn send(args: &HostSend, env: &UserEnv) -> anyhow::Result<E
     let payload = Send { text: text(&args.message)? };
     let state = runtime()?.block_on(async {
         let mut client = super::connect(&dir, agent).await?;
-        let state = client.answer("send", json!(payload), TAKING).await;
+        let state = client.answer("send", json!(payload), ACCEPT_TIMEOUT).await;
         let state = state.with_context(|| format!("cannot send to {agent}"))?;
         anyhow::Ok(serde_json::from_value::<State>(state)?)
     })?;
@@ -66,7 +66,7 @@ pub(in super::super) fn interrupt(args: &HostInterrupt, env: &UserEnv) -> anyhow
     let agent = &super::meant_live(&dir, &args.agent, env)?;
     let state = runtime()?.block_on(async {
         let mut client = super::connect(&dir, agent).await?;
-        let state = client.answer("interrupt", json!({}), TAKING).await;
+        let state = client.answer("interrupt", json!({}), ACCEPT_TIMEOUT).await;
         let state = state.with_context(|| format!("cannot interrupt {agent}"))?;
         anyhow::Ok(serde_json::from_value::<State>(state)?)
     })?;

@@ -5,7 +5,7 @@ use super::super::reported::how_to_answer;
 use super::super::requests::paragraph;
 use super::super::style::{Style, plain_line};
 use super::numbers::{Given, Other, Subject};
-use crate::daemon::broker::{RequestKind, Row};
+use crate::daemon::broker::{RequestKind, RequestRow};
 use derun::cli::span::span;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Serialize, Serializer};
@@ -60,7 +60,7 @@ pub(in crate::cli) struct InboxEntry {
     pub(in crate::cli) number: Option<u32>,
     /// The request.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) request: Option<Row>,
+    pub(super) request: Option<RequestRow>,
     /// What it is about, if it isn't a request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::cli) text: Option<String>,
@@ -78,7 +78,7 @@ pub(in crate::cli) struct InboxEntry {
 }
 
 impl InboxEntry {
-    pub(super) fn request(row: Row) -> Self {
+    pub(super) fn request(row: RequestRow) -> Self {
         let kind = if row.kind == RequestKind::Question { Kind::QUESTION } else { Kind::APPROVAL };
         let deadline = row.expires_at.as_deref().and_then(|at| at.parse().ok());
         let entry = Self {

@@ -3,13 +3,13 @@
 use super::super::requests::Answer;
 use super::super::style::plain_text;
 use super::super::user_env::UserEnv;
-use crate::daemon::broker::Row;
+use crate::daemon::broker::RequestRow;
 use anyhow::bail;
 use derun::cli::stdout::stdout;
 use derun::cli::wrapped::{output_width, wrapped};
 use murmur_core::permit::rules::{Action, EntryError, Proposal, append_rule, patterns_line};
 use murmur_hook::evaluate;
-use shell_guard::call::{Call, Place, ProtectedPaths};
+use shell_guard::call::{Call, CallPlace, ProtectedPaths};
 use std::fmt::Write as _;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
@@ -51,14 +51,14 @@ impl Rules {
     }
 
     /// The file that a rule about `row` is added to.
-    pub(in crate::cli) fn file(&self, row: &Row) -> PathBuf {
+    pub(in crate::cli) fn file(&self, row: &RequestRow) -> PathBuf {
         self.dir.rules_of(&row.workspace)
     }
 
     /// The rules that would give `answer` to calls like that of `row`.
-    pub(in crate::cli) fn choice(&self, row: &Row, answer: Answer) -> Result<RuleChoice, Failure> {
+    pub(in crate::cli) fn choice(&self, row: &RequestRow, answer: Answer) -> Result<RuleChoice, Failure> {
         let (cwd, workspace) = (row.cwd.clone(), row.workspace.clone());
-        let place = Place { cwd, workspace, home: self.home.clone(), own: ProtectedPaths::default() };
+        let place = CallPlace { cwd, workspace, home: self.home.clone(), own: ProtectedPaths::default() };
         let call = Call { tool: row.tool.clone(), input: row.input.clone(), place };
         let proposals = evaluate::proposals(&call, action(answer), row.doubt.is_some());
         let file = self.file(row);
@@ -130,7 +130,7 @@ impl RuleChoice {
 
 /// Shows the rules, and returns the patterns of the one that is chosen: by `number`, or else by a person on a terminal.
 pub(super) fn chosen(
-    row: &Row,
+    row: &RequestRow,
     answer: Answer,
     number: Option<usize>,
     dir: &DataDir,

@@ -227,12 +227,12 @@ impl Inbox {
 mod tests {
     use super::super::entry::Kind;
     use super::*;
-    use crate::daemon::broker::{RequestKind, Row};
+    use crate::daemon::broker::{RequestKind, RequestRow};
     use murmur_core::permit::request::RequestId;
     use serde_json::json;
 
     fn request(id: &str) -> InboxEntry {
-        let row = Row {
+        let row = RequestRow {
             id: RequestId::parse(id).unwrap(),
             kind: RequestKind::Permission,
             agent: "site-1".to_owned(),

@@ -25,7 +25,7 @@ const WIDTH: usize = 80;
 const ID: usize = 11;
 
 /// How much of an id is shown at most. Beats that start together differ after their 14th character.
-const MOST: usize = 18;
+const MAX_ID_WIDTH: usize = 18;
 
 /// How much of a heartbeat's name is shown at most, on a narrow terminal.
 const NAME: usize = 18;
@@ -124,7 +124,7 @@ impl Printer {
         }
         // Long enough to tell the shown beats apart.
         let most = ids.iter().map(|id| id.width()).max().unwrap_or_default();
-        self.columns.id = distinct(ids).clamp(ID, MOST).min(most);
+        self.columns.id = distinct(ids).clamp(ID, MAX_ID_WIDTH).min(most);
     }
 
     pub(super) fn print(&self, out: &mut impl Write, entry: &JournalEntry, line: &[u8]) -> io::Result<()> {

@@ -17,7 +17,7 @@ use murmur_core::permit::pipeline::NextStep;
 use murmur_core::permit::policy::{Approval, Checker, DEFER_AFTER, Policy, Role};
 use murmur_hook::{evaluate, own};
 use serde_json::json;
-use shell_guard::call::{Call, Place as CallPlace, ProtectedPaths};
+use shell_guard::call::{Call, CallPlace, ProtectedPaths};
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;

@@ -17,10 +17,10 @@ mod tests {
     use super::*;
     use murmur_core::permit::decision::{DecidedBy, Decision, DecisionKind};
     use serde_json::{Value, json};
-    use shell_guard::call::{Place, ProtectedPaths};
+    use shell_guard::call::{CallPlace, ProtectedPaths};
 
     fn call(tool: &str, input: Value) -> Call {
-        let place = Place {
+        let place = CallPlace {
             cwd: "/w".into(),
             workspace: "/w".into(),
             home: "/home/u".into(),

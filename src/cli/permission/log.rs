@@ -86,8 +86,8 @@ fn print(out: &mut impl Write, decided: &Decided, style: Style, zone: &TimeZone)
     let (agent, call, reason) = (shown_line(agent), call(tool, input), plain_line(reason));
     let by = by(decided_by);
     // Many reasons say who decided.
-    let is_told = reason.starts_with(by.trim_start_matches("by "));
-    let why = if is_told { reason } else { format!("{by}: {reason}") };
+    let names_decider = reason.starts_with(by.trim_start_matches("by "));
+    let why = if names_decider { reason } else { format!("{by}: {reason}") };
     let channel = answered_by.as_ref().and_then(|answerer| answerer.channel.as_deref());
     let through = channel.map(|name| format!(", through {}", shown_line(name))).unwrap_or_default();
     let line = format!("{}  {decision}  {agent}  {call}  {why}", style.dim(when));

@@ -2,7 +2,7 @@
 
 use super::super::inbox::rule::{Chosen, RuleChoice, Rules};
 use super::respond::Answer;
-use crate::daemon::broker::{RequestKind, Row};
+use crate::daemon::broker::{RequestKind, RequestRow};
 use murmur_core::permit::question::QuestionSet;
 use serde_json::{Map, Value, json};
 use sys::error::Hinted;
@@ -23,7 +23,7 @@ pub(in crate::cli) enum Next {
 /// A dialog about one request.
 #[derive(Debug)]
 pub(in crate::cli) struct Dialog {
-    row: Row,
+    row: RequestRow,
     rules: Rules,
     step: Step,
 }
@@ -42,7 +42,7 @@ enum Step {
 
 impl Dialog {
     /// A dialog about `row`; `None` if its questions can't be read.
-    pub(in crate::cli) fn new(row: Row, rules: Rules) -> Option<Self> {
+    pub(in crate::cli) fn new(row: RequestRow, rules: Rules) -> Option<Self> {
         let step = match row.kind {
             RequestKind::Permission => Step::Decide,
             RequestKind::Question => Step::Question(QuestionSet::parse(&row.input).ok()?, Map::new()),
@@ -51,7 +51,7 @@ impl Dialog {
     }
 
     /// The request.
-    pub(in crate::cli) fn row(&self) -> &Row {
+    pub(in crate::cli) fn row(&self) -> &RequestRow {
         &self.row
     }
 
@@ -166,8 +166,8 @@ mod tests {
     use murmur_core::permit::request::RequestId;
     use sys::paths::DataDir;
 
-    fn row(input: Value, kind: RequestKind, doubt: Option<&str>) -> Row {
-        Row {
+    fn row(input: Value, kind: RequestKind, doubt: Option<&str>) -> RequestRow {
+        RequestRow {
             id: RequestId::parse("7ggs733k").unwrap(),
             kind,
             agent: "site-1".to_owned(),

@@ -5,7 +5,7 @@ use super::super::style::{Style, plain_line};
 use super::super::user_env::UserEnv;
 use super::text::paragraph;
 use super::{ask_rows, data_dir, note_no_daemon, waiting};
-use crate::daemon::broker::{RequestKind, Row};
+use crate::daemon::broker::{RequestKind, RequestRow};
 use crate::daemon::{client, instance};
 use anyhow::bail;
 use derun::cli::json::{escaped, print as print_json};
@@ -98,13 +98,13 @@ struct View {
 }
 
 impl View {
-    fn all(&mut self, rows: Vec<Row>) -> io::Result<()> {
+    fn all(&mut self, rows: Vec<RequestRow>) -> io::Result<()> {
         rows.into_iter().try_for_each(|row| self.opened(&row))
     }
 
     fn event(&mut self, event: Event) -> io::Result<()> {
         match event.event_type.as_str() {
-            "request_opened" => match Row::deserialize(event.payload) {
+            "request_opened" => match RequestRow::deserialize(event.payload) {
                 Ok(row) => self.opened(&row),
                 Err(_) => Ok(()),
             },
@@ -113,7 +113,7 @@ impl View {
         }
     }
 
-    fn opened(&mut self, row: &Row) -> io::Result<()> {
+    fn opened(&mut self, row: &RequestRow) -> io::Result<()> {
         if row.kind != self.kind || !self.shown.insert(row.id.to_string()) {
             return Ok(());
         }

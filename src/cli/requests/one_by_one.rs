@@ -9,7 +9,7 @@ use super::list::nothing;
 use super::respond::goes_on;
 use super::text::paragraph;
 use super::{answer, data_dir, is_open, not_running, only_people, waiting};
-use crate::daemon::broker::{RequestKind, Row};
+use crate::daemon::broker::{RequestKind, RequestRow};
 use crate::daemon::instance;
 use anyhow::bail;
 use derun::cli::is_closed_pipe;
@@ -40,7 +40,7 @@ pub(in crate::cli) fn one_by_one(kind: RequestKind, env: &UserEnv) -> anyhow::Re
     }
     let dir = data_dir(env)?;
     let rows = runtime()?.block_on(waiting(&dir, kind))?;
-    let rows: Vec<Row> = rows.into_iter().filter(is_open).collect();
+    let rows: Vec<RequestRow> = rows.into_iter().filter(is_open).collect();
     if rows.is_empty() {
         writeln!(stdout(), "{}", nothing(kind))?;
     } else if !instance::is_running(&dir)? {
@@ -55,7 +55,7 @@ pub(in crate::cli) fn one_by_one(kind: RequestKind, env: &UserEnv) -> anyhow::Re
 }
 
 /// `murmur answer ID`: asks only the questions of this request.
-pub(in crate::cli) fn one(dir: &DataDir, row: &Row, env: &UserEnv) -> anyhow::Result<ExitCode> {
+pub(in crate::cli) fn one(dir: &DataDir, row: &RequestRow, env: &UserEnv) -> anyhow::Result<ExitCode> {
     if !io::stdin().is_terminal() {
         bail!(failure!("stdin is not a terminal"; "give the answers: murmur answer {} ANSWER ...", row.id));
     }
@@ -68,7 +68,7 @@ pub(in crate::cli) fn one(dir: &DataDir, row: &Row, env: &UserEnv) -> anyhow::Re
     }
 }
 
-fn ask(dir: &DataDir, row: &Row, env: &UserEnv, give: Give) -> anyhow::Result<Reply> {
+fn ask(dir: &DataDir, row: &RequestRow, env: &UserEnv, give: Give) -> anyhow::Result<Reply> {
     let mut out = Wrapped::new(stdout().lock(), output_width());
     paragraph(&mut out, Style::of_stdout(), row, clock::now())?;
     out.flush()?;

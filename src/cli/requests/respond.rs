@@ -4,7 +4,7 @@ use super::super::runtime;
 use super::super::user_env::UserEnv;
 use super::text::input;
 use super::{answer, data_dir, only_people};
-use crate::daemon::broker::{RequestKind, Row};
+use crate::daemon::broker::{RequestKind, RequestRow};
 use derun::cli::stdout::stdout;
 use murmur_core::permit::question::EXAMPLE;
 use murmur_core::permit::request::RequestId;
@@ -87,12 +87,12 @@ pub(in crate::cli) fn respond_question(id: &str, answers: &str, env: &UserEnv) -
 }
 
 /// What follows an answer to `row`.
-pub(super) fn goes_on(row: &Row) -> &'static str {
+pub(super) fn goes_on(row: &RequestRow) -> &'static str {
     if row.state == "deferred" { "; its beat continues soon" } else { "" }
 }
 
 /// Says what was answered, `word`.
-pub(in crate::cli) fn report(row: &Row, word: &str) -> anyhow::Result<ExitCode> {
+pub(in crate::cli) fn report(row: &RequestRow, word: &str) -> anyhow::Result<ExitCode> {
     let goes_on = goes_on(row);
     let mut out = stdout().lock();
     writeln!(out, "{word} {} for {}{goes_on}", shown_line(&row.tool), shown_line(&row.agent))?;

@@ -1,7 +1,7 @@
 //! Formats a request for people: complete, and without terminal control characters.
 
 use super::super::style::Style;
-use crate::daemon::broker::{RequestKind, Row};
+use crate::daemon::broker::{RequestKind, RequestRow};
 use jiff::Timestamp;
 use murmur_core::permit::call_text;
 use shell_guard::line::Command;
@@ -13,7 +13,7 @@ use sys::text::{shown, shown_line};
 pub(in crate::cli) fn paragraph(
     out: &mut impl Write,
     style: Style,
-    row: &Row,
+    row: &RequestRow,
     now: Timestamp,
 ) -> io::Result<()> {
     let (agent, workspace) = (shown_line(&row.agent), shown_line(&row.workspace.display().to_string()));
@@ -37,7 +37,7 @@ pub(in crate::cli) fn paragraph(
 }
 
 /// The commands that a command line runs, as the guard reads it, if that says more than the line itself.
-pub(in crate::cli) fn reading(row: &Row) -> Option<String> {
+pub(in crate::cli) fn reading(row: &RequestRow) -> Option<String> {
     let line = row.input.get("command").filter(|_| row.kind == RequestKind::Permission)?.as_str()?;
     let mut texts = Vec::new();
     gather(&shell_guard::shell::commands(line).ok()?, &mut texts);
@@ -56,11 +56,11 @@ fn gather(commands: &[Command], texts: &mut Vec<String>) {
 }
 
 /// The complete input of the call.
-pub(in crate::cli) fn input(row: &Row) -> String {
+pub(in crate::cli) fn input(row: &RequestRow) -> String {
     call_text::input(&row.input, row.kind == RequestKind::Question)
 }
 
-fn times(row: &Row, now: Timestamp) -> String {
+fn times(row: &RequestRow, now: Timestamp) -> String {
     let span = |from: Timestamp, to: Timestamp| {
         let seconds = u64::try_from(to.duration_since(from).as_secs()).unwrap_or_default();
         humantime::format_duration(Duration::from_secs(seconds)).to_string()

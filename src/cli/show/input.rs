@@ -12,15 +12,15 @@ pub(super) fn masked(call: &Call) -> Option<Value> {
 }
 
 /// What the line of `call` in the transcript lacks of its input, as text; `None` if it has all of it.
-pub(super) fn untold(call: &Call) -> Option<String> {
+pub(super) fn unshown_input(call: &Call) -> Option<String> {
     let input = masked(call)?;
     let text = call_text::input(&input, call.tool == ASK);
-    let is_told = match input.as_object().map(|fields| fields.iter().collect::<Vec<_>>()).as_deref() {
+    let is_shown = match input.as_object().map(|fields| fields.iter().collect::<Vec<_>>()).as_deref() {
         Some([]) => true,
         Some([(name, _)]) => text.trim_end() == format!("{name}: {}", call.subject),
         _ => false,
     };
-    if is_told || text == call.subject {
+    if is_shown || text == call.subject {
         return None;
     }
     // A command that the line has, and the other keys.
@@ -48,10 +48,10 @@ mod tests {
     use super::*;
     use murmur_store::pulse::action;
 
-    fn untold_of(tool: &str, input: &str) -> String {
+    fn unshown_input_of(tool: &str, input: &str) -> String {
         let subject = action::of(tool, input);
         let call = Call { tool: tool.to_owned(), subject, input: input.to_owned(), ..Call::default() };
-        untold(&call).unwrap_or_default()
+        unshown_input(&call).unwrap_or_default()
     }
 
     #[test]
@@ -65,10 +65,10 @@ mod tests {
             ("Bash", r#"{"command":"ls","timeout":5}"#, "timeout: 5"),
             ("mcp__x__y", r#"{"api_token":"a b","n":{"b":1}}"#, "api_token: [removed]\nn.b: 1\n"),
         ] {
-            assert_eq!(untold_of(tool, input), expected, "{tool} {input}");
+            assert_eq!(unshown_input_of(tool, input), expected, "{tool} {input}");
         }
         let long = format!(r#"{{"command":"export TOKEN=abcdef; {}end"}}"#, "echo ".repeat(100));
-        let text = untold_of("Bash", &long);
+        let text = unshown_input_of("Bash", &long);
         assert!(text.starts_with("export TOKEN=[removed]; echo") && text.ends_with("echo end"), "{text}");
     }
 }

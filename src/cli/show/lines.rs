@@ -147,7 +147,7 @@ impl Lines {
         };
         let denied = denials.of(call)?;
         let answers = answers(call, &result.output);
-        let is_told = denied.is_none() && (answers.is_some() || is_short(&result.output));
+        let is_shown = denied.is_none() && (answers.is_some() || is_short(&result.output));
         let told = match denied {
             Some(denied) => self.style.paint("31", plain_line(&denied.sentence())),
             None if result.is_error => {
@@ -162,12 +162,12 @@ impl Lines {
         };
         writeln!(out, "{indent}  {before}{named}  {unchecked}{told}{}", took.unwrap_or_default())?;
         self.input(out, indent, call, is_new)?;
-        if self.is_full && !is_told { self.output(out, indent, result) } else { Ok(()) }
+        if self.is_full && !is_shown { self.output(out, indent, result) } else { Ok(()) }
     }
 
     /// Prints what the line of a new call lacks of its input.
     fn input(&self, out: &mut impl Write, indent: &str, call: &Call, is_new: bool) -> io::Result<()> {
-        let text = if self.is_full && is_new { input::untold(call) } else { None };
+        let text = if self.is_full && is_new { input::unshown_input(call) } else { None };
         for line in text.iter().flat_map(|text| text.lines()) {
             writeln!(out, "{indent}    {}", self.style.dim(format!("> {line}").trim_end()))?;
         }

@@ -9,13 +9,13 @@ use murmur_core::config::heartbeat::HeartbeatId;
 use std::io::{self, Write};
 
 /// How many single pauses are listed before anything else; each heartbeat shows its own as well.
-const MOST: usize = 5;
+const MAX_LISTED: usize = 5;
 
 /// Prints what is paused, one line each.
 pub(super) fn print(out: &mut impl Write, paused: &[Pause], now: Timestamp) -> io::Result<()> {
     let (all, single): (Vec<&Pause>, Vec<&Pause>) =
         paused.iter().partition(|pause| pause.heartbeat.is_none());
-    let listed = if single.len() > MOST { &[] } else { single.as_slice() };
+    let listed = if single.len() > MAX_LISTED { &[] } else { single.as_slice() };
     for pause in all.iter().chain(listed) {
         let id = pause.heartbeat.as_deref().map(HeartbeatId::parse);
         let (what, name) = shown(id.as_ref());

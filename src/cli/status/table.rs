@@ -35,7 +35,7 @@ const TEXT: usize = 12;
 const LEAST: usize = 4;
 
 /// A line, and how urgent it is: 0 for a problem, 1 if it needs a person, 2 otherwise.
-struct Row {
+struct HeartbeatRow {
     urgency: u8,
     name: String,
     state: &'static str,
@@ -54,10 +54,11 @@ pub(super) fn print(
     (dir, has_daemon): (&DataDir, bool),
     now: Timestamp,
 ) -> io::Result<()> {
-    let row = |(heartbeat, name)| Row { name, ..row(heartbeat, dir, has_daemon, now) };
-    let mut rows: Vec<Row> = heartbeats.iter().zip(names(heartbeats)).map(row).collect();
+    let row = |(heartbeat, name)| HeartbeatRow { name, ..row(heartbeat, dir, has_daemon, now) };
+    let mut rows: Vec<HeartbeatRow> = heartbeats.iter().zip(names(heartbeats)).map(row).collect();
     rows.sort_by_key(|row| row.urgency);
-    let widest = |cell: fn(&Row) -> &str| rows.iter().map(|row| cell(row).width()).max().unwrap_or(0);
+    let widest =
+        |cell: fn(&HeartbeatRow) -> &str| rows.iter().map(|row| cell(row).width()).max().unwrap_or(0);
     let name = widest(|row| &row.name).min(NAME);
     let state = widest(|row| row.state);
     let (mut when, mut next) = (widest(|row| &row.when), widest(|row| &row.next));
@@ -107,7 +108,7 @@ pub(super) fn is_long(heartbeats: usize) -> bool {
 }
 
 /// Prints again, below the others, which heartbeats have problems and which need a person, one line for each kind.
-fn urgent(out: &mut impl Write, rows: &[Row], width: usize) -> io::Result<()> {
+fn urgent(out: &mut impl Write, rows: &[HeartbeatRow], width: usize) -> io::Result<()> {
     for (urgency, one, many) in [(0, "has a problem", "have problems"), (1, "needs you", "need you")] {
         let names: Vec<&str> =
             rows.iter().filter(|row| row.urgency == urgency).map(|row| &*row.name).collect();
@@ -140,7 +141,7 @@ pub(in crate::cli) fn names(heartbeats: &[HeartbeatStatus]) -> Vec<String> {
     heartbeats.iter().map(named).collect()
 }
 
-fn row(heartbeat: &HeartbeatStatus, dir: &DataDir, has_daemon: bool, now: Timestamp) -> Row {
+fn row(heartbeat: &HeartbeatStatus, dir: &DataDir, has_daemon: bool, now: Timestamp) -> HeartbeatRow {
     let last = heartbeat.last.as_ref();
     let (state, outcome) = match last {
         _ if detail::request_of_running(heartbeat).is_some() => ("waiting", Some(OutcomeKind::Attention)),
@@ -186,7 +187,7 @@ fn row(heartbeat: &HeartbeatStatus, dir: &DataDir, has_daemon: bool, now: Timest
     let text = hint.or_else(|| held.map(|held| held.why.clone())).or(told).unwrap_or_default();
     // A summary may be megabytes long.
     let text = plain_line(&text.chars().take(4000).collect::<String>());
-    Row { urgency, name: String::new(), state, outcome, when, next, text }
+    HeartbeatRow { urgency, name: String::new(), state, outcome, when, next, text }
 }
 
 /// The largest unit of a time span.

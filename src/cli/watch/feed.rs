@@ -7,7 +7,7 @@ use super::super::requests;
 use super::super::status::{from_files, problems};
 use super::super::user_env::UserEnv;
 use super::rows;
-use crate::daemon::broker::Row;
+use crate::daemon::broker::RequestRow;
 use crate::daemon::client;
 use crate::daemon::status::StatusRequest;
 use murmur_core::permit::request::RequestId;
@@ -295,8 +295,8 @@ async fn daemons(dir: DataDir, to: Sender<Update>, changes: Arc<Changes>) {
     }
 }
 
-fn open(dir: &DataDir, rows: &[Row]) -> Update {
-    let open: Vec<&Row> = rows.iter().filter(|row| requests::is_open(row)).collect();
+fn open(dir: &DataDir, rows: &[RequestRow]) -> Update {
+    let open: Vec<&RequestRow> = rows.iter().filter(|row| requests::is_open(row)).collect();
     let ids: Vec<&RequestId> = open.iter().map(|row| &row.id).collect();
     let names = inbox::numbered(dir, &ids);
     Update::Requests(open.into_iter().zip(&names).map(|(row, name)| rows::request(row, name)).collect())
@@ -322,7 +322,7 @@ async fn follow(dir: &DataDir, to: &Sender<Update>, changes: &Changes) -> Result
             match &*event.event_type {
                 GAP | LAGGED => break,
                 "request_opened" => {
-                    let row = Row::deserialize(event.payload).ok().filter(requests::is_open);
+                    let row = RequestRow::deserialize(event.payload).ok().filter(requests::is_open);
                     let name = row.as_ref().map(|row| inbox::numbered(dir, &[&row.id]).concat());
                     update = row.zip(name).map(|(row, name)| Update::Opened(rows::request(&row, &name)));
                     changes.status();

@@ -8,7 +8,7 @@ use super::super::style::{remarks, text_of};
 use super::extras::Extras;
 use crate::agents::Agent;
 use crate::agents::hosted::{HostStatus, Hosted};
-use crate::daemon::broker::{RequestKind, Row};
+use crate::daemon::broker::{RequestKind, RequestRow};
 use crate::daemon::status::{HeartbeatStatus, Status};
 use crate::outcome;
 use jiff::Timestamp;
@@ -141,7 +141,7 @@ pub(super) fn agent(agent: &Agent, host: Option<&Hosted>, extras: Extras) -> row
 }
 
 /// A request.
-pub(super) fn request(row: &Row, name: &str) -> rows::Request {
+pub(super) fn request(row: &RequestRow, name: &str) -> rows::Request {
     let input = requests::input(row);
     let summary = match row.input.get("command").or_else(|| row.input.get("file_path")) {
         Some(serde_json::Value::String(text)) => Text::new(text),

@@ -4,7 +4,7 @@ use murmur_agent::rule_files::{self, Project};
 use murmur_core::permit::request::Request;
 use murmur_core::permit::rules::{self, Action, Rules, append_rule};
 use murmur_hook::evaluate;
-use shell_guard::call::{Call, Place, ProtectedPaths};
+use shell_guard::call::{Call, CallPlace, ProtectedPaths};
 use std::io;
 use std::path::Path;
 use sys::error::{Failure, Hinted};
@@ -30,7 +30,7 @@ pub(super) fn add(
     // Rules kept under the project's name come first.
     let by_name = project.by_name(dir).map_err(|error| error.failure())?;
     let by_name = rule_files::read(by_name.into_iter().collect()).map_err(|problem| problem.failure())?;
-    let place = Place {
+    let place = CallPlace {
         cwd: request.cwd.clone(),
         workspace: request.workspace.clone(),
         home: home.to_path_buf(),

@@ -44,7 +44,7 @@ pub enum BrokerCommand {
     /// Lists what waits for a person, after the cursor.
     List(Option<Cursor>, oneshot::Sender<Page>),
     /// Answers a request.
-    Respond(Response, oneshot::Sender<Result<Row, Failure>>),
+    Respond(Response, oneshot::Sender<Result<RequestRow, Failure>>),
 }
 
 /// An answer to a request.
@@ -100,7 +100,7 @@ pub(super) const PAGE: usize = 512 << 10;
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Page {
     /// The requests.
-    pub requests: Vec<Row>,
+    pub requests: Vec<RequestRow>,
     /// Where the next page begins, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<Cursor>,
@@ -139,7 +139,7 @@ pub(super) struct AskedRequest {
 /// A request as people see it. Times are RFC 3339. The aliases are the keys of older daemons.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Row {
+pub struct RequestRow {
     /// Its id.
     pub id: RequestId,
     /// `permission` or `question`.
@@ -184,7 +184,7 @@ pub enum RequestKind {
     Question,
 }
 
-impl Row {
+impl RequestRow {
     /// The row for a `request` whose hook waits for a daemon.
     #[must_use]
     pub fn waiting(id: &RequestId, request: &Request) -> Self {

@@ -65,7 +65,7 @@ pub struct ScheduledHeartbeat {
     /// The changes that started its last beat.
     pub(super) started_by: Option<FileChanges>,
     /// When a beat whose changes don't start it last ended.
-    pub(super) left_alone: Option<Timestamp>,
+    pub(super) own_changes_end: Option<Timestamp>,
 }
 
 impl ScheduledHeartbeat {
@@ -89,7 +89,7 @@ impl ScheduledHeartbeat {
             changed: None,
             changed_meanwhile: false,
             started_by: None,
-            left_alone: None,
+            own_changes_end: None,
         }
     }
 

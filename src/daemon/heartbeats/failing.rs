@@ -24,12 +24,12 @@ impl Heartbeats {
     /// Sets the failures of all heartbeats.
     pub fn set_streaks(&mut self, streaks: Streaks, now: Timestamp) {
         self.streaks = streaks;
-        self.believe_streaks(now);
+        self.move_streaks_to_past(now);
         self.apply_streaks();
     }
 
     /// Failures in the future are from before the clock was set back.
-    pub(super) fn believe_streaks(&mut self, now: Timestamp) {
+    pub(super) fn move_streaks_to_past(&mut self, now: Timestamp) {
         for streak in self.streaks.values_mut() {
             let ahead = streak.started_at.duration_since(now).max(SignedDuration::ZERO);
             streak.started_at = streak.started_at.min(now);

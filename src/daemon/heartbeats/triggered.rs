@@ -42,7 +42,7 @@ impl Heartbeats {
     }
 
     /// Records that the beat `ended` has ended.
-    pub(super) fn left_alone(&mut self, ended: &Running, now: Timestamp) {
+    pub(super) fn record_beat_end(&mut self, ended: &Running, now: Timestamp) {
         if !self.have_options {
             return;
         }
@@ -53,7 +53,7 @@ impl Heartbeats {
                     self.change(place, |entry| entry.files_changed(now));
                 }
             } else if self.is_own(entry, ended) {
-                self.entries[place].left_alone = Some(now);
+                self.entries[place].own_changes_end = Some(now);
             }
         }
     }
@@ -79,7 +79,7 @@ impl ScheduledHeartbeat {
     }
 
     fn files_changed(&mut self, now: Timestamp) {
-        let own = self.left_alone.is_some_and(|ended| now.duration_since(ended).abs() <= OWN_CHANGES);
+        let own = self.own_changes_end.is_some_and(|ended| now.duration_since(ended).abs() <= OWN_CHANGES);
         if !own && self.may_start() && self.is_triggered() {
             let first = self.changed.map_or(now, |changes| changes.first);
             self.changed = Some(FileChanges { first, last: now });

@@ -152,14 +152,6 @@ fn closing(text: &str, ticks: usize) -> Option<usize> {
     None
 }
 
-impl Command {
-    /// The prompt at which this is typed, and what is typed.
-    pub(crate) fn prompt<'a>(&'a self, typed: &'a str) -> (&'a str, &'a str) {
-        let mut prompts = self.written.iter().filter_map(|line| line.strip_suffix(typed));
-        (prompts.find(|line| line.ends_with(": ")).expect("the answer stands behind its prompt"), typed)
-    }
-}
-
 impl Block {
     /// An empty block, from the text after its fence: `console (not run: needs systemd)`.
     fn new(line: usize, information: &str) -> Result<Self, String> {

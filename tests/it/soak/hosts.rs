@@ -36,7 +36,7 @@ fn list(env: &Env) -> Vec<Value> {
     env.murmur(["host", "list", "--all", "--json"]).json()["agents"].as_array().unwrap().clone()
 }
 
-fn is_told(agents: &[Value], id: &str) -> bool {
+fn is_reported_killed(agents: &[Value], id: &str) -> bool {
     agents.iter().any(|agent| {
         agent["agent_id"] == id
             && agent["state"] == "exited"
@@ -82,7 +82,7 @@ fn leftovers_of_a_killed_host_are_killed_and_reported() {
     load.stop_sending();
     env.wait(&hosts(&env), || {
         let agents = list(&env);
-        live.iter().all(|id| is_told(&agents, id)).then_some(())
+        live.iter().all(|id| is_reported_killed(&agents, id)).then_some(())
     });
     load.assert_same();
     // Those that hang are stopped with the daemon.
@@ -125,7 +125,7 @@ fn without_a_daemon_discover_kills_and_reports_leftovers() {
             crate::env::ended(child).success();
         }
         env.wait_until_dead(&victim);
-        assert!(is_told(&list(&env), &agent.id), "{:#?}", list(&env));
+        assert!(is_reported_killed(&list(&env), &agent.id), "{:#?}", list(&env));
         load.add(&format!("live-more-{round}"), &["setsid-child"]);
     }
     load.stop_sending();

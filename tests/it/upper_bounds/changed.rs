@@ -16,7 +16,7 @@ fn a_heartbeat_changed_during_its_beat_is_reported() {
         ("a link", true),
         ("a link to another", true),
     ];
-    for (change, is_told) in changes {
+    for (change, is_reported) in changes {
         let env = Env::new();
         let site = env.workspace("site", "Do it.");
         let file = site.0.join("HEARTBEAT.md");
@@ -46,9 +46,9 @@ fn a_heartbeat_changed_during_its_beat_is_reported() {
         std::io::Write::write_all(&mut open, &[b'\n'; 100]).unwrap();
         crate::env::ended(beat).success();
         let line = env.journal().remove(0);
-        let expected = if is_told { json!(true) } else { json!(null) };
+        let expected = if is_reported { json!(true) } else { json!(null) };
         assert_eq!(line["heartbeatChanged"], expected, "{change}: {line}");
         let log = env.run(["log"]);
-        assert_eq!(log.contains("its HEARTBEAT.md changed"), is_told, "{change}: {log}");
+        assert_eq!(log.contains("its HEARTBEAT.md changed"), is_reported, "{change}: {log}");
     }
 }

@@ -21,7 +21,7 @@ impl Usd {
     pub(super) const ACCEPTED: &str = "write a number of US dollars above 0, such as 2.5";
 
     /// The most that can be written.
-    pub(super) const MOST: Self = Self(Money(u64::MAX));
+    pub(super) const MAX: Self = Self(Money(u64::MAX));
 
     fn new(number: f64) -> Option<Self> {
         Money::from_usd(number).filter(|money| *money > Money::default()).map(Self)

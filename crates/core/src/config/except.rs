@@ -27,7 +27,7 @@ enum Dates {
 }
 
 /// The most days to look ahead for one that is not excepted: all leap days of a lifetime are.
-const MOST: usize = 1000;
+const MAX_DAYS: usize = 1000;
 
 impl Except {
     /// The accepted values, for hints.
@@ -46,7 +46,7 @@ impl Except {
         let zone = &self.zone.clone().unwrap_or(TimeZone::UTC);
         let today = at.to_zoned(zone.clone()).date();
         let mut day = today;
-        for _ in 0..MOST {
+        for _ in 0..MAX_DAYS {
             let Some(last) = self.dates.iter().filter_map(|dates| dates.last_from(day)).max() else {
                 let start = day.to_zoned(zone.clone()).ok()?.timestamp();
                 return Some(if day == today { at } else { start.max(at) });

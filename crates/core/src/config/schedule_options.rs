@@ -116,7 +116,7 @@ impl Default for ScheduleOptions {
 }
 
 /// How often active hours and excepted dates may exclude each other in turn before that counts as forever.
-const MOST: usize = 1000;
+const MAX_JUMPS: usize = 1000;
 
 impl ScheduleKeys {
     /// The names of the keys.
@@ -188,7 +188,7 @@ impl ScheduleOptions {
     #[must_use]
     pub fn from(&self, at: Timestamp) -> Option<Timestamp> {
         let mut found = at;
-        for _ in 0..MOST {
+        for _ in 0..MAX_JUMPS {
             let hours = self.active_hours.iter().map(|hours| hours.value.from(found));
             let dates = self.except.iter().map(|except| except.value.from(found));
             let next = hours.chain(dates).try_fold(found, |last, next| Some(last.max(next?)))?;

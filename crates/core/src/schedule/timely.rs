@@ -17,7 +17,7 @@ mod tests;
 const GRACE: SignedDuration = SignedDuration::from_secs(60);
 
 /// How many runs to look at for one within active hours. Each is on another day or in another span of one.
-const MOST: usize = 1000;
+const MAX_RUNS: usize = 1000;
 
 /// What happens to a run whose time has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub fn planned(
         Schedule::Every(_) => opening(options, offset, next_run(schedule, Some(anchor))?),
         Schedule::Cron(cron) => {
             let mut after = anchor.checked_sub(offset).ok()?;
-            for _ in 0..MOST {
+            for _ in 0..MAX_RUNS {
                 let time = cron.next_after(after)?;
                 let opens = options.from(time)?;
                 if opens == time {

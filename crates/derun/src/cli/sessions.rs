@@ -38,7 +38,9 @@ pub fn run_named(
     let Some(store) = captures::existing()? else { return show(&mut [], args, now, true, named) };
     let ids = store.list()?;
     let looked = ids.iter().filter_map(|id| {
-        let row = store.session(id.as_str()).and_then(|session| Ok(Row::new(&session, session.status(now)?)));
+        let row = store
+            .session(id.as_str())
+            .and_then(|session| Ok(SessionRow::new(&session, session.status(now)?)));
         match row {
             Ok(row) => Some(row),
             // Removed meanwhile by a sweep.
@@ -50,12 +52,12 @@ pub fn run_named(
         }
     });
     let wanted = looked.filter(|row| args.state.is_none_or(|wanted| row.state == wanted));
-    let mut rows: Vec<Row> = wanted.take(args.count).collect();
+    let mut rows: Vec<SessionRow> = wanted.take(args.count).collect();
     show(&mut rows, args, now, ids.is_empty(), named)
 }
 
 fn show(
-    rows: &mut [Row],
+    rows: &mut [SessionRow],
     args: &Args,
     now: Timestamp,
     is_empty: bool,
@@ -83,12 +85,12 @@ fn show(
 #[derive(Serialize)]
 struct Listed<'a> {
     schema_version: &'static str,
-    sessions: &'a [Row],
+    sessions: &'a [SessionRow],
 }
 
 /// A session. Keys that its files also have are named like there (README.md).
 #[derive(Serialize)]
-pub(super) struct Row {
+pub(super) struct SessionRow {
     session_id: String,
     /// What people see instead of the command.
     #[serde(skip)]
@@ -112,7 +114,7 @@ pub(super) struct Row {
     pid: u32,
 }
 
-impl Row {
+impl SessionRow {
     pub(super) fn new(session: &Session, status: Status) -> Self {
         let (meta, last): (Meta, _) = (session.meta().clone(), status.last);
         let ended_at = last.as_ref().map(|last| last.ended_at);
@@ -198,7 +200,7 @@ const DURATION: usize = 3;
 const BYTES: usize = 4;
 
 /// Prints a table, on a terminal of this width if it is given: then each row fits it.
-fn print(out: &mut impl Write, rows: &[Row], now: Timestamp, width: Option<usize>) -> io::Result<()> {
+fn print(out: &mut impl Write, rows: &[SessionRow], now: Timestamp, width: Option<usize>) -> io::Result<()> {
     let (style, zone) = (Style::of_stdout(), clock::local_zone());
     let is_narrow = width.is_some_and(|width| width < WIDE);
     let mut id_width = rows.iter().map(|row| row.session_id.width()).max().unwrap_or(0);
@@ -206,7 +208,7 @@ fn print(out: &mut impl Write, rows: &[Row], now: Timestamp, width: Option<usize
         let ids = rows.iter().map(|row| plain_line(&row.session_id)).collect();
         id_width = id_width.min(distinct(ids).max(ID));
     }
-    let cells = |row: &Row| {
+    let cells = |row: &SessionRow| {
         let bytes = row.output_bytes.map_or("?".to_owned(), size);
         [
             plain_line(&row.session_id).chars().take(id_width).collect(),
@@ -223,7 +225,7 @@ fn print(out: &mut impl Write, rows: &[Row], now: Timestamp, width: Option<usize
     // As wide as other lists of the same command.
     (widths[DURATION], widths[BYTES]) = (widths[DURATION].max(8), widths[BYTES].max(10));
     let commands: Vec<String> =
-        std::iter::once("COMMAND".to_owned()).chain(rows.iter().map(Row::command)).collect();
+        std::iter::once("COMMAND".to_owned()).chain(rows.iter().map(SessionRow::command)).collect();
     let mut shown: Vec<usize> = (0..widths.len()).filter(|column| !is_narrow || *column != BYTES).collect();
     let most = commands.iter().map(|command| command.width()).max().unwrap_or(0).min(LEAST);
     for column in DROPPED {

@@ -10,7 +10,7 @@ use super::args::Show as Args;
 use super::captures;
 use super::json;
 use super::runtime;
-use super::sessions::Row;
+use super::sessions::SessionRow;
 use super::stdout::{self, stdout};
 use super::style::plain_line;
 use crate::plain::Plain;
@@ -50,7 +50,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 /// Prints what is known of a session, as JSON.
 pub fn describe(id: &str) -> anyhow::Result<ExitCode> {
     let session = open(captures::existing()?.as_ref(), id)?;
-    let row = Row::new(&session, session.status(clock::now())?);
+    let row = SessionRow::new(&session, session.status(clock::now())?);
     json::print(&mut stdout().lock(), "capture/1", &row)?;
     Ok(ExitCode::SUCCESS)
 }

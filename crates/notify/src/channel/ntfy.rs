@@ -8,7 +8,7 @@ use murmur_core::config::settings::Secret;
 use serde_json::{Value, json};
 
 /// The longest text that ntfy shows as a message, in bytes, with some left for what is around it.
-pub(super) const MOST: usize = 3_800;
+pub(super) const MAX_TEXT: usize = 3_800;
 
 pub(super) fn send(
     server: &Address,
@@ -27,7 +27,7 @@ pub(super) fn send(
     let mut body = json!({
         "topic": topic,
         "title": message.title,
-        "message": message.cut(MOST).0,
+        "message": message.cut(MAX_TEXT).0,
         "priority": priority,
         "tags": [tag],
     });

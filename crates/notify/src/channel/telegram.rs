@@ -10,7 +10,7 @@ use std::time::Duration;
 use sys::failure;
 
 /// The longest text that is sent, in bytes; Telegram allows 4,096 characters.
-pub(super) const MOST: usize = 3_800;
+pub(super) const MAX_TEXT: usize = 3_800;
 
 pub(super) fn send(
     server: &Address,
@@ -18,7 +18,7 @@ pub(super) fn send(
     chat: i64,
     message: &Message,
 ) -> Result<Sent, SendError> {
-    let text = format!("{}\n\n{}", message.title, message.cut(MOST).0);
+    let text = format!("{}\n\n{}", message.title, message.cut(MAX_TEXT).0);
     let mut body = json!({ "chat_id": chat, "text": text, "link_preview_options": { "is_disabled": true } });
     let rows: Vec<Value> = buttons(message)
         .map(|action| json!([{ "text": action.label, "callback_data": action.answer }]))

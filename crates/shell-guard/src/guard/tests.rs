@@ -3,8 +3,8 @@
 use super::*;
 use crate::shell::wrapper;
 
-fn place() -> Place {
-    Place {
+fn place() -> CallPlace {
+    CallPlace {
         cwd: "/home/me/work".into(),
         workspace: "/home/me/work".into(),
         home: "/home/me".into(),

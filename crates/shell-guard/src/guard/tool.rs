@@ -1,6 +1,6 @@
 //! Tool calls: the command of a tool that runs a shell, and the paths of a tool that writes.
 
-use crate::call::{Call, Place};
+use crate::call::{Call, CallPlace};
 use serde_json::Value;
 
 /// Claude Code's tools that write a file.
@@ -186,7 +186,7 @@ fn name(call: &Call) -> Option<&str> {
 }
 
 /// The path as given, trimmed, without `file://`, and with `~` expanded.
-fn path_forms(path: &str, place: &Place) -> Vec<String> {
+fn path_forms(path: &str, place: &CallPlace) -> Vec<String> {
     let trimmed = path.trim();
     let plain = trimmed.strip_prefix("file://").map_or(trimmed, |rest| rest.trim_start_matches("localhost"));
     let mut forms = vec![path.to_owned(), plain.to_owned()];
@@ -242,7 +242,7 @@ mod tests {
     use serde_json::json;
 
     fn call(tool: &str, input: Value) -> Call {
-        let place = Place {
+        let place = CallPlace {
             cwd: "/home/me/work".into(),
             workspace: "/home/me/work".into(),
             home: "/home/me".into(),

@@ -2,7 +2,7 @@
 
 use super::field::Field;
 use super::tree::Node;
-use crate::call::Place;
+use crate::call::CallPlace;
 use crate::links::{LinkReader, Links};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -78,7 +78,7 @@ pub struct Scope {
 impl Scope {
     /// Creates the initial state. Without a place, nothing is known about folders.
     #[must_use]
-    pub fn new(place: Option<&Place>) -> Self {
+    pub fn new(place: Option<&CallPlace>) -> Self {
         let path = |path: &std::path::Path| Field::from(&*path.to_string_lossy());
         Self {
             folders: vec![place.map_or_else(|| Field::unknown("$PWD"), |place| path(&place.cwd))],

@@ -115,8 +115,9 @@ pub(super) fn run(walk: &mut Walk<'_>, name: &str, words: &[Field], input: &Stre
             Stream::Unknown
         }
         Runs::Anywhere => {
-            let is_told = start > 0 && arguments[start - 1].marked() == "--";
-            let starts = if is_told { start..arguments.len().min(start + 1) } else { start..arguments.len() };
+            let is_marked = start > 0 && arguments[start - 1].marked() == "--";
+            let starts =
+                if is_marked { start..arguments.len().min(start + 1) } else { start..arguments.len() };
             walk.run_any_of(starts.map(|at| arguments[at..].to_vec()), input);
             Stream::Unknown
         }

@@ -8,7 +8,7 @@ mod programs;
 mod targets;
 
 use serde_json::{Value, json};
-use shell_guard::call::{Call, Place, ProtectedPaths};
+use shell_guard::call::{Call, CallPlace, ProtectedPaths};
 use shell_guard::guard::{Finding, inspect, inspect_call, inspect_counting_steps};
 use std::fs;
 use std::path::PathBuf;
@@ -16,15 +16,15 @@ use std::path::PathBuf;
 /// One entry of a corpus.
 struct CorpusLine {
     command: String,
-    place: Place,
+    place: CallPlace,
     /// Whether a doubt is enough.
     doubt: bool,
     /// Whether it is harmless, but needs a rule because it decides what runs later.
     controls: bool,
 }
 
-fn place(cwd: &str) -> Place {
-    Place {
+fn place(cwd: &str) -> CallPlace {
+    CallPlace {
         cwd: cwd.into(),
         workspace: "/home/user/project".into(),
         home: "/home/user".into(),

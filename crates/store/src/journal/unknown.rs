@@ -27,12 +27,12 @@ const ROWS: usize = 1000;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Contents {
-    seen: Vec<Row>,
+    seen: Vec<DailyCount>,
 }
 
 /// How often something was seen on a day.
 #[derive(Debug, Serialize, Deserialize)]
-struct Row {
+struct DailyCount {
     /// In UTC.
     day: Date,
     #[serde(flatten)]
@@ -80,13 +80,13 @@ pub fn record(
     for (name, count) in unknown.iter() {
         let mut what =
             UnknownOutput { backend: backend.to_owned(), version: version.to_owned(), name: name.to_owned() };
-        let is_of = |row: &Row, what: &UnknownOutput| row.day == today && row.what == *what;
+        let is_of = |row: &DailyCount, what: &UnknownOutput| row.day == today && row.what == *what;
         if rows.len() >= ROWS && !rows.iter().any(|row| is_of(row, &what)) {
             OTHERS.clone_into(&mut what.name);
         }
         match rows.iter_mut().find(|row| is_of(row, &what)) {
             Some(row) => row.count = row.count.saturating_add(count),
-            None => rows.push(Row { day: today, what, count }),
+            None => rows.push(DailyCount { day: today, what, count }),
         }
     }
     versioned::write(&dir.unknown(), &Contents { seen: rows })
@@ -119,7 +119,7 @@ pub fn last_week(dir: &DataDir, now: Timestamp) -> io::Result<BTreeMap<UnknownOu
 }
 
 /// The rows of the week before `now`.
-fn read(dir: &DataDir, now: Timestamp) -> io::Result<Vec<Row>> {
+fn read(dir: &DataDir, now: Timestamp) -> io::Result<Vec<DailyCount>> {
     let contents = match versioned::read::<Contents>(&dir.unknown()) {
         Ok(contents) => contents.unwrap_or_default(),
         Err(ReadError::Io(error)) => return Err(error),
@@ -206,7 +206,7 @@ mod tests {
             version: "1".into(),
             name: format!("kind{number}"),
         };
-        let row = |number| Row { day: day(now), what: what(number), count: 1 };
+        let row = |number| DailyCount { day: day(now), what: what(number), count: 1 };
         versioned::write(&dir.unknown(), &Contents { seen: (0..ROWS).map(row).collect() }).unwrap();
         let new = "{\"type\":\"kind7\"}\n{\"type\":\"dawn\"}\n{\"type\":\"dusk\"}\n";
         record(&dir, "claude", "1", &seen(new), now).unwrap();

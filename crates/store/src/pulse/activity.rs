@@ -18,12 +18,12 @@ use sys::paths::DataDir;
 pub const KEPT: usize = 100;
 
 /// The most lines in the file.
-pub const MOST: usize = 2 * KEPT;
+pub const MAX_LINES: usize = 2 * KEPT;
 
 /// How many bytes are written between two checks of the number of lines.
 const STEP: u64 = 8 << 10;
 
-/// How much is read from the file's end to cut it, in bytes: enough for [`MOST`] lines of long pulses.
+/// How much is read from the file's end to cut it, in bytes: enough for [`MAX_LINES`] lines of long pulses.
 const LOOKED_AT: u64 = 2 << 20;
 
 /// The fewest bytes of a line: a pulse with empty fields.
@@ -122,7 +122,7 @@ impl Activity {
         Ok((size, true))
     }
 
-    /// Cuts the file to its last [`KEPT`] lines if it could exceed [`MOST`] before the next check. A file that is too
+    /// Cuts the file to its last [`KEPT`] lines if it could exceed [`MAX_LINES`] before the next check. A file that is too
     /// large to be ours is cut to the complete lines that were read.
     pub fn cut_if_long(&mut self) -> io::Result<()> {
         let Some(size) = self.is_long.take() else { return Ok(()) };
@@ -136,7 +136,7 @@ impl Activity {
         let to_come = usize::try_from(STEP / SHORTEST).unwrap_or(usize::MAX);
         let first = match end {
             _ if size > looked_at => end.or_else(|| memchr::memchr(b'\n', &text)),
-            Some(_) if more + KEPT + to_come < MOST => None,
+            Some(_) if more + KEPT + to_come < MAX_LINES => None,
             end => end,
         };
         first.map_or(Ok(()), |end| replace(&self.path, &text[end + 1..]))
@@ -214,7 +214,7 @@ mod tests {
                 assert_eq!(found.permissions().mode() & 0o777, 0o600);
                 cuts += usize::from(std::mem::replace(&mut inode, found.ino()) != found.ino());
                 let numbers = numbers(&path);
-                assert!(numbers.len() <= MOST && numbers.len() >= number.min(KEPT), "{}", numbers.len());
+                assert!(numbers.len() <= MAX_LINES && numbers.len() >= number.min(KEPT), "{}", numbers.len());
                 assert!(numbers.iter().rev().copied().eq((1..=number).rev().take(numbers.len())));
             }
             assert!((2..=10).contains(&cuts), "{length}: {cuts}");
@@ -298,16 +298,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
         let mut holder = Activity::open(&dir, "a").unwrap();
-        for number in 1..=MOST + 10 {
+        for number in 1..=MAX_LINES + 10 {
             let file = open(&dir.agent("a"), &holder.path).unwrap();
             assert!(!lock_within(&file, Duration::ZERO).unwrap());
             let mut other = Activity { path: holder.path.clone(), file, is_locked: false, is_long: None };
             other.append(&line(number, 300)).unwrap();
             other.cut_if_long().unwrap();
         }
-        assert_eq!(numbers(&holder.path).len(), MOST + 10);
+        assert_eq!(numbers(&holder.path).len(), MAX_LINES + 10);
         // The next holder cuts.
-        for number in MOST + 11..MOST + 60 {
+        for number in MAX_LINES + 11..MAX_LINES + 60 {
             holder.append(&line(number, 300)).unwrap();
             holder.cut_if_long().unwrap();
             if !is_at(&holder.file, &holder.path) {

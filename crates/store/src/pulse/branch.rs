@@ -8,7 +8,7 @@ use sys::file;
 pub const UNKNOWN: &str = "unknown";
 
 /// How much of a file is read, in bytes: enough for a branch name and a path.
-const MOST: u64 = 4 << 10;
+const MAX_READ: u64 = 4 << 10;
 
 /// The most characters of a name.
 const NAME: usize = 200;
@@ -45,7 +45,7 @@ fn pointed_to(folder: &Path, text: &str) -> Option<PathBuf> {
 }
 
 fn text(path: &Path) -> Option<String> {
-    let bytes = file::read_first(path, MOST).ok()??;
+    let bytes = file::read_first(path, MAX_READ).ok()??;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 

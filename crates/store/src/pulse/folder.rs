@@ -11,7 +11,7 @@ use sys::unreadable::unreadable;
 use sys::{clock, file};
 
 /// The most bytes of a pulse's file; longer ones are ignored.
-const MOST: u64 = 64 << 10;
+const MAX_PULSE: u64 = 64 << 10;
 
 /// How far a pulse's time may be ahead of its file's.
 const AHEAD: Duration = Duration::from_secs(60);
@@ -33,7 +33,7 @@ pub fn read(path: &Path) -> Option<FoundPulse> {
     if path.extension() != Some(OsStr::new("json")) || stem.as_encoded_bytes().starts_with(b".") {
         return None;
     }
-    let mut pulse = Pulse::parse(&file::read_short(path, MOST).ok()??)?;
+    let mut pulse = Pulse::parse(&file::read_short(path, MAX_PULSE).ok()??)?;
     if pulse.agent_id.is_empty() {
         pulse.agent_id = stem.to_string_lossy().into_owned();
     }

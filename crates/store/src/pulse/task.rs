@@ -17,7 +17,7 @@ use sys::paths::DataDir;
 pub const TITLE: usize = 200;
 
 /// The most bytes of the file; a longer one is ignored.
-const MOST: u64 = 64 << 10;
+const MAX_FILE_SIZE: u64 = 64 << 10;
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Task {
@@ -91,7 +91,8 @@ pub fn get(dir: &DataDir, agent: &str) -> String {
 /// The task of `agent`: empty if cleared, `None` if never set or not readable.
 #[must_use]
 pub fn find(dir: &DataDir, agent: &str) -> Option<String> {
-    let Some(bytes) = file::read_short(&dir.agent(agent).join("current-task.json"), MOST).ok()? else {
+    let Some(bytes) = file::read_short(&dir.agent(agent).join("current-task.json"), MAX_FILE_SIZE).ok()?
+    else {
         return of_host(dir, agent);
     };
     let task: Task = serde_json::from_slice(&bytes).ok()?;
@@ -101,7 +102,7 @@ pub fn find(dir: &DataDir, agent: &str) -> Option<String> {
 /// The task of `agent` in its host's record; `None` if there is none.
 fn of_host(dir: &DataDir, agent: &str) -> Option<String> {
     let record = dir.hosts().join(AgentId::parse(agent).ok()?.record());
-    let record: HostRecord = serde_json::from_slice(&file::read_short(&record, MOST).ok()??).ok()?;
+    let record: HostRecord = serde_json::from_slice(&file::read_short(&record, MAX_FILE_SIZE).ok()??).ok()?;
     Some(line(&record.task, TITLE)).filter(|task| !task.is_empty())
 }
 

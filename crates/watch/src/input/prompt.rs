@@ -6,7 +6,7 @@ use crate::model::Model;
 use crate::view::{Prompt, Purpose};
 
 /// The most characters that can be typed.
-const MOST: usize = 2000;
+const MAX_TYPED: usize = 2000;
 
 impl Model {
     pub(super) fn prompt_key(&mut self, key: Key) -> Option<Action> {
@@ -17,7 +17,7 @@ impl Model {
             return (key == Key::Char('y')).then_some(action);
         }
         match key {
-            Key::Char(letter) if typed.chars().count() < MOST => typed.push(letter),
+            Key::Char(letter) if typed.chars().count() < MAX_TYPED => typed.push(letter),
             Key::Backspace if typed.is_empty() => return self.leave_prompt(),
             Key::Backspace => _ = typed.pop(),
             Key::Ctrl('u') => typed.clear(),

@@ -51,9 +51,9 @@ async fn a_host_is_queried_after_a_gap_and_left_when_its_events_end() {
 #[tokio::test(flavor = "current_thread")]
 async fn only_a_refusal_is_permanent() {
     let mut hosts = hosts();
-    hosts.left(&agent("no"), Err(AskError::Refused("full".into())));
-    hosts.answered(&agent("slow"), Err(AskError::Silent(PATIENCE)));
-    hosts.left(&agent("ended"), Ok(()));
+    hosts.record_end(&agent("no"), Err(AskError::Refused("full".into())), |hosts| &mut hosts.failed);
+    hosts.record_end(&agent("slow"), Err(AskError::Silent(PATIENCE)), |hosts| &mut hosts.unanswered);
+    hosts.record_end(&agent("ended"), Ok(()), |hosts| &mut hosts.failed);
     assert_eq!(hosts.refused, [agent("no")].into());
     assert_eq!((hosts.unanswered.clone(), hosts.failed.len()), ([agent("slow")].into(), 0));
     assert!(hosts.needs_recheck());

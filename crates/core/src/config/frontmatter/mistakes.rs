@@ -12,7 +12,7 @@ use crate::config::problem::Position;
 use crate::config::spelling;
 
 /// The most mistakes to look for.
-const MOST: usize = 64;
+const MAX_MISTAKES: usize = 64;
 
 /// What is wrong, and with which keys.
 #[derive(Debug, Default)]
@@ -66,7 +66,7 @@ pub(super) fn parse(yaml: &str) -> (Keys, Mistakes) {
     };
     let mut wrong = Mistakes::default();
     let mut lines: Vec<&str> = yaml.lines().collect();
-    while wrong.found.len() < MOST && !lines.iter().all(|line| blank(line)) {
+    while wrong.found.len() < MAX_MISTAKES && !lines.iter().all(|line| blank(line)) {
         let text = lines.join("\n");
         let error = match serde_saphyr::from_str_with_options::<Keys>(&text, options.clone()) {
             Ok(keys) => return (keys, wrong),

@@ -152,7 +152,7 @@ impl BeatSettings {
             self.on_limit = on_limit;
         }
         let of_user = workspace.max_budget.map(Sourced::user);
-        self.max_budget = notices.lower("maxBudgetUsd", of_user, front.max_budget, Usd::MOST);
+        self.max_budget = notices.lower("maxBudgetUsd", of_user, front.max_budget, Usd::MAX);
         // Less than the default could fill the disk.
         let of_user = workspace.min_free.map_or(self.min_free, Sourced::user);
         if let Some(min_free) = notices.higher("minFree", Some(of_user), front.min_free) {

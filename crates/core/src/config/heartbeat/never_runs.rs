@@ -12,7 +12,7 @@ use sys::failure;
 const LONG: SignedDuration = SignedDuration::from_hours(10 * 366 * 24);
 
 /// How many times of a cron expression to look at for one within active hours, as for its schedule.
-const MOST: usize = 1000;
+const MAX_TIMES: usize = 1000;
 
 /// Why only `murmur beat` starts `heartbeat`, although it is enabled; `None` if something else does after `now`.
 pub(super) fn why(heartbeat: &Heartbeat, now: Timestamp) -> Option<Failure> {
@@ -40,7 +40,7 @@ fn opening(options: &ScheduleOptions, at: Timestamp) -> Option<Timestamp> {
 /// The next time of `cron` at which `options` let it run.
 fn next_time(cron: &Cron, options: &ScheduleOptions, now: Timestamp) -> Option<Timestamp> {
     let mut after = now;
-    for _ in 0..MOST {
+    for _ in 0..MAX_TIMES {
         let time = cron.next_after(after)?;
         let opens = opening(options, time)?;
         if opens == time {

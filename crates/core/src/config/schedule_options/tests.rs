@@ -19,7 +19,7 @@ fn keys(json: serde_json::Value) -> ScheduleKeys {
 
 #[test]
 fn a_heartbeat_md_only_makes_runs_rarer() {
-    for (key, user, front, expected, source, is_told) in [
+    for (key, user, front, expected, source, has_notice) in [
         ("enabled", "null", "false", "false", Source::Heartbeat, false),
         ("enabled", "true", "false", "false", Source::Heartbeat, false),
         ("enabled", "false", "true", "false", Source::ConfigJson, true),
@@ -59,7 +59,7 @@ fn a_heartbeat_md_only_makes_runs_rarer() {
             _ => options.overlap.and_then(|overlap| shown(&overlap.value.word(), overlap.source)),
         };
         assert_eq!(found, Some((expected.to_owned(), source)), "{key}: {user} {front}");
-        assert_eq!(told.lines().len(), usize::from(is_told), "{key}: {user} {front}: {told:?}");
+        assert_eq!(told.lines().len(), usize::from(has_notice), "{key}: {user} {front}: {told:?}");
     }
     assert_eq!(ScheduleOptions::of(None, None, true, &mut Notices::default()), None);
     let mut told = Notices::default();
@@ -74,7 +74,7 @@ fn a_heartbeat_md_starts_no_runs_besides_those_of_config_json() {
         [serde_json::json!({}), serde_json::json!({ "path": "src" }), serde_json::json!({ "path": "docs" })]
             .map(|on| ScheduleKeys { on: serde_json::from_value(on).ok(), ..ScheduleKeys::default() })
             .into();
-    for (user, front, is_scheduled, expected, is_told) in [
+    for (user, front, is_scheduled, expected, has_notice) in [
         (&none, &src, false, Some(Source::Heartbeat), false),
         (&none, &src, true, None, true),
         (&src, &none, true, Some(Source::ConfigJson), false),
@@ -84,7 +84,7 @@ fn a_heartbeat_md_starts_no_runs_besides_those_of_config_json() {
         let mut told = Notices::default();
         let options = ScheduleOptions::of(Some(user), Some(front), is_scheduled, &mut told).unwrap();
         assert_eq!(options.on.map(|on| on.source), expected, "{user:?} {front:?}");
-        assert_eq!(told.lines().len(), usize::from(is_told), "{told:?}");
+        assert_eq!(told.lines().len(), usize::from(has_notice), "{told:?}");
     }
 }
 

@@ -12,7 +12,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// The most mistakes to look for.
-const MOST: usize = 64;
+const MAX_MISTAKES: usize = 64;
 
 /// Reads `bytes` with `parse`, which stops at the first mistake. Fails with all mistakes, in the order of the file.
 pub fn every<T>(
@@ -37,7 +37,7 @@ pub fn every<T>(
             left_out.extend(part.map(|part| (part, problem)));
         }
         match parse(text.as_bytes(), file) {
-            Err(problem) if left_out.len() > before && found.len() < MOST => next = problem,
+            Err(problem) if left_out.len() > before && found.len() < MAX_MISTAKES => next = problem,
             _ => break,
         }
     }

@@ -4,7 +4,7 @@ use super::*;
 use crate::permit::policy::{Approval, Role};
 use crate::permit::rules::tests::commands;
 use serde_json::{Value, json};
-use shell_guard::call::{Place, ProtectedPaths};
+use shell_guard::call::{CallPlace, ProtectedPaths};
 use std::path::Path;
 
 const POLICY: Policy = Policy {
@@ -34,7 +34,7 @@ fn guard(call: &Call) -> Finding {
 }
 
 fn call(tool: &str, input: Value) -> Call {
-    let place = Place {
+    let place = CallPlace {
         cwd: "/w".into(),
         workspace: "/w".into(),
         home: "/home/me".into(),
@@ -209,7 +209,7 @@ fn what_controls_the_next_run_is_allowed_by_a_rule_that_names_it_alone() {
             step => panic!("{step:?}"),
         }
     };
-    let place = || Place {
+    let place = || CallPlace {
         cwd: "/w".into(),
         workspace: "/w".into(),
         home: "/home/me".into(),

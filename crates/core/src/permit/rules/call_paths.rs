@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::Pattern;
 use super::path::Origin;
-use shell_guard::call::{Call, Place};
+use shell_guard::call::{Call, CallPlace};
 use shell_guard::links::resolve;
 
 /// Returns the target of a symbolic link; `None` if the path is not a link or doesn't exist.
@@ -39,7 +39,7 @@ pub(super) struct Bases<'a> {
 }
 
 impl<'a> Bases<'a> {
-    pub(super) fn new(place: &Place, links: Links<'a>) -> Self {
+    pub(super) fn new(place: &CallPlace, links: Links<'a>) -> Self {
         let both = |path: &Path| {
             let mut forms = vec![without_dots(path)];
             forms.extend(resolve(path, links).filter(|real| *real != forms[0]));

@@ -41,12 +41,12 @@ mod tests {
     use super::*;
     use crate::permit::deny_list::DEFAULT;
     use serde_json::{Value, json};
-    use shell_guard::call::{Call, Place, ProtectedPaths};
+    use shell_guard::call::{Call, CallPlace, ProtectedPaths};
     use shell_guard::shell;
 
     fn denies(patterns: &[&str], tool: &str, input: Value) -> Option<Matched> {
         let rules = Rules::denying(patterns.iter().copied());
-        let place = Place {
+        let place = CallPlace {
             cwd: "/w".into(),
             workspace: "/w".into(),
             home: "/home/u".into(),

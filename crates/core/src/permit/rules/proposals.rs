@@ -71,7 +71,7 @@ const OUTSIDE: &str = "files outside the workspace";
 /// Tools whose calls are of a kind, and the key that names it.
 const KINDS: &[(&str, &str)] = &[("Agent", "subagent_type"), ("Skill", "skill"), ("Task", "subagent_type")];
 /// The most patterns in a proposed rule.
-const MOST: usize = 4;
+const MAX_PATTERNS: usize = 4;
 
 /// A rule that could be added for a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -164,7 +164,7 @@ fn with_any_arguments(commands: &[Command], action: Action) -> Option<Proposal> 
         }
     }
     covers.dedup();
-    let is_wider = !covers.is_empty() && patterns.len() <= MOST;
+    let is_wider = !covers.is_empty() && patterns.len() <= MAX_PATTERNS;
     is_wider.then(|| Proposal { patterns, covers: covers.join("; ") })
 }
 
@@ -191,11 +191,11 @@ fn stem(text: &str) -> Option<&str> {
 mod tests {
     use super::*;
     use serde_json::json;
-    use shell_guard::call::{Place, ProtectedPaths};
+    use shell_guard::call::{CallPlace, ProtectedPaths};
     use shell_guard::shell;
 
     fn proposed(tool: &str, input: Value, action: Action, doubted: bool) -> Vec<Vec<String>> {
-        let place = Place {
+        let place = CallPlace {
             cwd: "/w".into(),
             workspace: "/w".into(),
             home: "/home/me".into(),
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn a_file_behind_a_link_is_matched_in_every_form() {
-        let place = Place {
+        let place = CallPlace {
             cwd: "/w".into(),
             workspace: "/w".into(),
             home: "/home/me".into(),

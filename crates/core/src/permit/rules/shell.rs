@@ -2,7 +2,7 @@
 
 use super::call_paths::{Bases, Links};
 use super::wildcard::Wildcard;
-use shell_guard::call::Place;
+use shell_guard::call::CallPlace;
 use shell_guard::line::{Command, Doubt};
 
 /// A shell line and its commands.
@@ -28,7 +28,7 @@ impl<'a> ShellLine<'a> {
     pub(in crate::permit) fn new(
         raw: &'a str,
         commands: Result<Vec<Command>, Doubt>,
-        place: &Place,
+        place: &CallPlace,
         links: Links<'a>,
     ) -> Self {
         let commands = commands.ok();

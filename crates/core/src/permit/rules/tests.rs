@@ -2,7 +2,7 @@
 
 use super::*;
 use serde_json::{Value, json};
-use shell_guard::call::{Call, Place, ProtectedPaths};
+use shell_guard::call::{Call, CallPlace, ProtectedPaths};
 use shell_guard::line::{Command, Doubt};
 use std::path::{Path, PathBuf};
 
@@ -72,7 +72,7 @@ fn links(path: &Path) -> Option<PathBuf> {
 }
 
 fn call(tool: &str, input: Value) -> Call {
-    let place = Place {
+    let place = CallPlace {
         cwd: "/w".into(),
         workspace: "/w".into(),
         home: "/home/me".into(),

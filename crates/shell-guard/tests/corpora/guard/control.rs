@@ -1,7 +1,7 @@
 //! Every way to write to murmur's files, or to what controls an agent's next run, is refused.
 
 use serde_json::json;
-use shell_guard::call::{Call, Place, ProtectedPaths};
+use shell_guard::call::{Call, CallPlace, ProtectedPaths};
 use shell_guard::guard::{Finding, inspect, inspect_call};
 
 use super::targets::{TARGETS, WAYS};
@@ -23,8 +23,8 @@ fn own() -> ProtectedPaths {
     }
 }
 
-pub(super) fn place() -> Place {
-    Place {
+pub(super) fn place() -> CallPlace {
+    CallPlace {
         cwd: "/home/user/project".into(),
         workspace: "/home/user/project".into(),
         home: "/home/user".into(),
@@ -321,7 +321,7 @@ fn reads_and_writes_to_the_workspace_pass() {
 
 #[test]
 fn a_manager_may_only_direct_other_agents() {
-    let place = Place { own: ProtectedPaths { is_manager: true, ..own() }, ..place() };
+    let place = CallPlace { own: ProtectedPaths { is_manager: true, ..own() }, ..place() };
     assert_eq!(
         inspect("murmur host spawn 'do it' && murmur host send x y; murmur host stop x", &place),
         Finding::Clear

@@ -1,17 +1,17 @@
 //! Programs that change murmur, or what controls the next run, through an option, a setting or code.
 
 use super::place as plain;
-use shell_guard::call::{Place, ProtectedPaths};
+use shell_guard::call::{CallPlace, ProtectedPaths};
 use shell_guard::guard::{Finding, inspect};
 
-fn place() -> Place {
+fn place() -> CallPlace {
     let paths = ["/opt/murmur/murmur", "/opt/murmur/murmur-hook"];
     let own = ProtectedPaths {
         paths: paths.map(Into::into).to_vec(),
         processes: vec![4711],
         ..ProtectedPaths::default()
     };
-    Place { own, ..plain("/home/user/project") }
+    CallPlace { own, ..plain("/home/user/project") }
 }
 
 #[test]
