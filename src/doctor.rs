@@ -62,6 +62,8 @@ pub struct Environment {
     pub keys: BTreeMap<Provider, Secret>,
     /// Claude Code's folder.
     pub claude: PathBuf,
+    /// The file or variable that makes Codex run calls elsewhere, if there is one.
+    pub codex_elsewhere: Option<String>,
     /// The folder of captures, if set.
     pub captures: Option<PathBuf>,
     /// The service; `None` where services are not supported.

@@ -116,6 +116,7 @@ impl Notifier {
         threads: mpsc::Sender<Input>,
     ) -> anyhow::Result<Self> {
         let daemon_log = Log::new(dir);
+        daemon_log.report_panics();
         let state = State::read(&dir.notify()).unwrap_or_else(|failure| {
             complain(&daemon_log, &failure.line());
             State::default()

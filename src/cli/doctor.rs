@@ -9,6 +9,8 @@ use crate::doctor::{
 use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
 use derun::cli::wrapped::output_width;
+use murmur_agent::codex;
+use murmur_agent::invocation::own_env;
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;
@@ -62,6 +64,7 @@ fn environment(env: &UserEnv, dir: DataDir, user: User) -> Environment {
     let service = super::service::file_of(env).ok();
     let sandbox = |name: &'static str| Some((name, std::env::var(name).ok()?));
     Environment {
+        codex_elsewhere: codex::configured_environment(&env.home(), &own_env),
         dir,
         user,
         shell: env.shell(),

@@ -38,10 +38,24 @@ pub(super) async fn examine(
     Some(match find::find(&command.program, &path) {
         Ok(program) => {
             let finding = one(&program, &path, LIMIT).await;
-            finding.naming_what_lacks(&Backend::Codex)
+            let finding = finding.naming_what_lacks(&Backend::Codex);
+            match environment.codex_elsewhere.as_deref() {
+                Some(place) => elsewhere(finding, place),
+                None => finding,
+            }
         }
         Err(error) => Check::CODEX.failed(&error),
     })
+}
+
+/// Adds that `place` has Codex run calls elsewhere, so that murmur runs no turns.
+fn elsewhere(finding: Finding, place: &str) -> Finding {
+    if finding.level == Level::Fail {
+        return finding;
+    }
+    let found =
+        format!("{}; calls would run in the environment of {place}, so murmur runs none", finding.found);
+    Check::CODEX.warn(found, Hint::RUN_CODEX_HERE)
 }
 
 async fn one(program: &Path, path: &OsStr, limit: Duration) -> Finding {

@@ -35,6 +35,7 @@ hints! {
     UPDATE_MURMUR: "update murmur; report it if yours is the newest",
     LOG_IN: "run `claude` and log in with /login",
     LOG_IN_TO_CODEX: "run: codex login, unless your Codex configuration sets a provider that needs no login",
+    RUN_CODEX_HERE: "unset CODEX_EXEC_SERVER_URL and remove environments.toml from Codex's folder",
     TRY_A_BEAT: "run: murmur beat, to see whether it can log in",
     NO_NOTIFIER: "install it, or correct the channel in config.toml; then run: murmur notify test",
     RUN_AGENT: "run it yourself and see what it prints",

@@ -26,8 +26,9 @@ pub(super) const END_OF_TURN: &[u8] = br#""turn/completed""#;
 /// The prefixes of the versions that murmur was tested with, oldest first.
 pub const TESTED: &[&str] = &["0.169.", "0.171."];
 
-pub(super) use account::account;
+pub(super) use account::{HOME, account};
 pub use dialog::CodexDialog;
+pub use environment::configured as configured_environment;
 pub use hello::{hello, is_hello};
 pub(super) use line::parse;
 pub(super) use patch::translate;

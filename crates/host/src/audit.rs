@@ -299,9 +299,9 @@ impl Audit {
         }
     }
 
-    /// Whether a decision on this call was recorded.
+    /// Whether a decision on this call was recorded, also if the call is over.
     pub(super) fn is_decided(&mut self, tool_use_id: &str) -> bool {
-        self.decisions.has(tool_use_id)
+        self.decisions.has_or_had(tool_use_id)
     }
 
     /// Whether the recorded decision on this call allows it.

@@ -88,6 +88,7 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.prepared_data_dir()?;
     dir.require_ours()?;
     let (log, home) = (Log::new(&dir), env.user()?.home);
+    log.report_panics();
     let message = if args.announce { io::read_to_string(io::stdin())? } else { String::new() };
     let started = clock::now();
     let (spec, servers, folder) = spec(args, env, &dir, message, clock::rfc3339(started))?;
@@ -335,6 +336,7 @@ fn log_warning(log: &Log, warning: &str) {
 fn run_beat(env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.data_dir()?;
     let log = Log::new(&dir);
+    log.report_panics();
     let said = runtime()?.block_on(async {
         let mut signals = Signals::take()?;
         let mut replace = signal(SignalKind::from_raw(beat::REPLACE.as_raw()))?;

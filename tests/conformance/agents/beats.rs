@@ -5,6 +5,7 @@ mod codex;
 mod codex_acp;
 mod gemini;
 mod goose;
+mod interrupt;
 mod opencode;
 
 use std::fs::DirBuilder;
@@ -35,7 +36,7 @@ pub(super) struct Check {
 }
 
 /// The checks.
-pub(super) const CHECKS: [Check; 20] = [
+pub(super) const CHECKS: [Check; 21] = [
     Check { name: "denied", is_for: |_| true, run: denied },
     Check { name: "allowed", is_for: |_| true, run: |agent| answered(agent, true) },
     Check {
@@ -46,6 +47,7 @@ pub(super) const CHECKS: [Check; 20] = [
     Check { name: "failed", is_for: |_| true, run: failed },
     Check { name: "timeout", is_for: |_| true, run: timed_out },
     Check { name: "resumed", is_for: |_| true, run: resumed },
+    Check { name: "interrupt", is_for: |_| true, run: interrupt::interrupted },
     Check { name: "untrusted", is_for: |agent| agent.has(Capability::Trust), run: untrusted },
     Check {
         name: "instructions",

@@ -39,6 +39,20 @@ fn codex_is_examined_once_a_heartbeat_uses_it() {
     assert_eq!((&found["level"], &found["found"]), (&json!("ok"), &json!(said)));
     assert_eq!(env.alive(), Vec::<i64>::new());
 
+    let hint = "unset CODEX_EXEC_SERVER_URL and remove environments.toml from Codex's folder";
+    let url = env.murmur(["doctor", "--json"]).set("FAKE_CLAUDE_SCRIPT", &script);
+    let url = url.set("CODEX_EXEC_SERVER_URL", "ws://127.0.0.1:9").json();
+    let url = url["findings"].as_array().unwrap().iter().find(|one| one["check"] == "codex").unwrap().clone();
+    let file = env.home().join(".codex/environments.toml");
+    write(&file, "", 0o600);
+    for (found, place) in [(url, "CODEX_EXEC_SERVER_URL".to_owned()), (checked(), file.display().to_string())]
+    {
+        let said = format!("{said}; calls would run in the environment of {place}, so murmur runs none");
+        assert_eq!((&found["level"], &found["found"]), (&json!("warn"), &json!(said)));
+        assert_eq!(found["hint"], hint);
+    }
+    std::fs::remove_file(file).unwrap();
+
     // The stand-in ends without a script.
     let found = finding(&env, "codex");
     assert_eq!(

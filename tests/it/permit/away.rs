@@ -40,7 +40,7 @@ fn a_request_that_times_out_without_a_daemon_is_denied_as_unanswered() {
         "{:?}",
         env.tool_results()
     );
-    assert_eq!(decided(&env, &id), [("deny".to_owned(), json!("nobody"))]);
+    assert_eq!(decided(&env, &id), [("deny".to_owned(), json!("nobody"))], "{:#?}", env.decisions());
 }
 
 #[test]

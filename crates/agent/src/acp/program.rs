@@ -110,6 +110,9 @@ pub(crate) fn tested(name: &str) -> Option<(&'static str, &'static [&'static str
     KNOWN.iter().find(|(known, _)| *known == name).map(|(name, program)| (*name, program.tested))
 }
 
+/// codex-acp's name, which Codex's own settings can have run its calls elsewhere.
+pub(super) const CODEX: &str = "codex-acp";
+
 /// goose's name, which has plugins.
 pub(super) const GOOSE: &str = "goose";
 

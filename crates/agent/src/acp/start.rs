@@ -3,6 +3,7 @@
 use super::goose;
 use super::opencode;
 use super::program::{self, ModelBy, Program};
+use crate::codex;
 use crate::dialog::Conversation;
 use crate::invocation::Invocation;
 use crate::settings::{DENY_VARIABLE, denied};
@@ -10,6 +11,7 @@ use crate::start::{Plan, Prepared, RunKind};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use sys::error::{Failure, Hinted};
+use sys::failure;
 
 /// The variables with which the program called `name` runs for the user with this `home`, and in `workspace`: what
 /// makes it ask about its calls, and what is `configured`.
@@ -35,6 +37,15 @@ pub fn environment(
         let instructions = workspace.map(opencode::instructions).unwrap_or_default();
         let own = program::opencode(opencode::settings(settings.as_deref())?, instructions);
         env.extend(own.into_iter().map(|(name, value)| (name.to_owned(), value)));
+    }
+    if name == program::CODEX {
+        // The variable for another environment is unset below.
+        let place = |wanted: &str| variable(wanted).filter(|_| wanted == codex::HOME).map(OsString::from);
+        if let Some(file) = codex::configured_environment(home, &place) {
+            return Err(failure!(
+                "the guard cannot judge calls in the environments of {file}, only on this machine"; "remove it"
+            ));
+        }
     }
     let is_chosen = configured.iter().any(|(name, _)| name == goose::PLUGINS);
     if let Some(workspace) = workspace.filter(|_| name == program::GOOSE && !is_chosen) {
@@ -99,5 +110,16 @@ mod tests {
         let env = environment("codex-acp", vec![elsewhere, other], Path::new("/home/u"), None).unwrap();
         let found = env.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap()));
         assert_eq!(found.collect::<Vec<_>>(), [("CODEX_EXEC_SERVER_URL", ""), ("OTHER", "1")]);
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("environments.toml");
+        std::fs::write(&file, "").unwrap();
+        let configured = || vec![("CODEX_HOME".to_owned(), home.path().display().to_string())];
+        let error = environment("codex-acp", configured(), Path::new("/home/u"), None).unwrap_err();
+        let said = format!(
+            "the guard cannot judge calls in the environments of {}, only on this machine; remove it",
+            file.display()
+        );
+        assert_eq!(error.line(), said);
+        assert!(environment("goose", configured(), home.path(), None).is_ok());
     }
 }

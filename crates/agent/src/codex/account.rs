@@ -3,10 +3,17 @@
 
 use crate::invocation::Env;
 use murmur_core::usage_limit::Account;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// The variable with Codex's folder, if it is not the usual one.
+pub(crate) const HOME: &str = "CODEX_HOME";
 
 /// The account, for the user with this `home` folder.
 pub(crate) fn account(home: &Path, env: Env<'_>) -> Account {
-    let folder = env("CODEX_HOME").map_or_else(|| home.join(".codex"), Into::into);
-    Account::new("codex", &folder.to_string_lossy(), "login")
+    Account::new("codex", &folder(home, env).to_string_lossy(), "login")
+}
+
+/// Codex's folder.
+pub(super) fn folder(home: &Path, env: Env<'_>) -> PathBuf {
+    env(HOME).map_or_else(|| home.join(".codex"), Into::into)
 }

@@ -7,7 +7,7 @@ use murmur_store::journal::decisions::DecisionLine;
 use murmur_store::journal::decisions::read::Decided;
 use secrets::mask;
 use serde_json::{Map, Value};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -26,6 +26,8 @@ pub(super) struct Decisions {
     unread: u64,
     /// The latest decision on each call without a result.
     pub(super) by_call: HashMap<String, DecisionKind>,
+    /// The last calls that were decided and are over, oldest first.
+    over: VecDeque<String>,
     /// The lines that allow these calls.
     allowing: HashMap<String, Vec<u8>>,
     /// The calls that were denied, in order: id and tool.
@@ -38,6 +40,9 @@ pub(super) struct Decisions {
     pub(super) breach: Option<String>,
     pub(super) failure: Option<String>,
 }
+
+/// How many calls that are over to remember. Their results can arrive before their hooks' connections are closed.
+const OVER: usize = 64;
 
 /// How much is read at once, in bytes.
 const CHUNK: usize = 64 << 10;
@@ -61,6 +66,7 @@ impl Decisions {
             source: None,
             unread: 0,
             by_call: HashMap::new(),
+            over: VecDeque::new(),
             allowing: HashMap::new(),
             denied: Vec::new(),
             by_guard: None,
@@ -80,6 +86,11 @@ impl Decisions {
         // Read every time: a later line may override an earlier one.
         self.read();
         self.by_call.contains_key(id)
+    }
+
+    /// Whether there is a decision on the call `id`, or was before its result.
+    pub(super) fn has_or_had(&mut self, id: &str) -> bool {
+        self.has(id) || self.over.iter().any(|over| over == id)
     }
 
     /// Records a decision that has no line.
@@ -113,7 +124,12 @@ impl Decisions {
     /// Takes the decision on the call `id`, which is over.
     pub(super) fn end(&mut self, id: &str) -> Option<DecisionKind> {
         self.allowing.remove(id);
-        self.by_call.remove(id)
+        let decision = self.by_call.remove(id)?;
+        if self.over.len() == OVER {
+            self.over.pop_front();
+        }
+        self.over.push_back(id.to_owned());
+        Some(decision)
     }
 
     fn decide(&mut self, id: String, tool: &str, decision: DecisionKind) {

@@ -102,6 +102,15 @@ fn a_call_that_was_interrupted_while_its_hook_asked_a_person_did_not_run() {
 }
 
 #[test]
+fn a_decision_is_known_after_the_result_but_covers_no_second_call() {
+    let mut watch = Watch::new();
+    watch.decide("t1");
+    assert_eq!(watch.call("t1", "hi", false), None);
+    assert!(watch.audit.is_decided("t1") && !watch.audit.is_decided("t2"));
+    assert_eq!(watch.call("t1", "hi", false), Some("Bash(run t1)".to_owned()));
+}
+
+#[test]
 fn failed_hooks_and_refused_calls_are_reported_at_the_end() {
     let mut watch = Watch::new();
     let failed = "PreToolUse:Bash hook error: ['/x/murmur-hook' PreToolUse || exit 2]: not found";

@@ -76,13 +76,36 @@ pub(super) fn shell_killed_for_a_reader(agent: &mut Agent) -> Result<()> {
     Ok(())
 }
 
-/// Nothing runs if the environment has Codex run its calls elsewhere.
+/// The file with Codex's environments.
+pub(super) const ENVIRONMENTS: &str = "home/.codex/environments.toml";
+
+/// An environment `remote` at an address, or as a program.
+const AT_ADDRESS: &str = "[[environments]]\nid = \"remote\"\nurl = \"ws://127.0.0.1:9\"\n";
+const AS_PROGRAM: &str = "[[environments]]\nid = \"remote\"\nprogram = \"false\"\n";
+
+/// Nothing runs if Codex may run calls elsewhere: with a variable, which counts only without environments.toml, or an
+/// environment in that file, even if it isn't the default.
 pub(super) fn elsewhere(agent: &mut Agent) -> Result<()> {
-    agent.prepare(&json!([call("call_1", "touch ran"), text("HEARTBEAT_OK")]), "deny")?;
-    agent.place.murmur(&["beat"]).env("CODEX_EXEC_SERVER_URL", "ws://127.0.0.1:9").output()?;
-    let line = agent.line()?;
-    let error = line["error"].as_str().unwrap_or_default();
-    ensure!(error.contains("cannot judge calls in the environment \"remote\" of Codex"), "{line}");
+    let root = agent.place.folder.path().to_path_buf();
+    let default = |id: &str| format!("default = {id:?}\n");
+    for (file, url, is_refused) in [
+        (None, "ws://127.0.0.1:9", true),
+        (Some(AT_ADDRESS.to_owned()), "", true),
+        (Some(default("remote") + AT_ADDRESS), "", true),
+        (Some(default("local") + AS_PROGRAM), "", true),
+        (Some(String::new()), "ws://127.0.0.1:9", false),
+    ] {
+        if let Some(file) = &file {
+            std::fs::write(root.join(ENVIRONMENTS), file)?;
+        }
+        agent.prepare(&json!([call("call_1", "touch ran"), text("HEARTBEAT_OK")]), "off")?;
+        agent.place.murmur(&["beat"]).env("CODEX_EXEC_SERVER_URL", url).output()?;
+        let line = agent.line()?;
+        let error = line["error"].as_str().unwrap_or_default();
+        let why = "cannot judge calls in the environment \"remote\" of Codex";
+        ensure!(error.contains(why) == is_refused, "{file:?} {url:?}: {line}");
+        ensure!(root.join("site/ran").exists() != is_refused, "{file:?} {url:?}: {line}");
+    }
     Ok(())
 }
 

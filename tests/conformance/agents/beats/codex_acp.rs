@@ -6,14 +6,27 @@ use std::process::Stdio;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
+use super::codex::ENVIRONMENTS;
 use super::{Agent, HOSTED, text};
 use crate::permits::call;
 
-/// Calls run here, whatever the environment says.
+/// Calls run here, whatever the environment says. If a file of Codex says that they may run elsewhere, nothing runs.
 pub(super) fn here(agent: &mut Agent) -> Result<()> {
     agent.prepare(&json!([call("call_1", "touch ran"), text("HEARTBEAT_OK")]), agent.checker)?;
     let beat = agent.place.murmur(&["beat"]).env("CODEX_EXEC_SERVER_URL", "ws://127.0.0.1:9").output()?;
-    ensure!(agent.place.folder.path().join("site/ran").exists(), "{beat:?}");
+    let root = agent.place.folder.path().to_path_buf();
+    ensure!(root.join("site/ran").exists(), "{beat:?}");
+    std::fs::remove_file(root.join("site/ran"))?;
+    std::fs::write(
+        root.join(ENVIRONMENTS),
+        "[[environments]]\nid = \"remote\"\nurl = \"ws://127.0.0.1:9\"\n",
+    )?;
+    agent.prepare(&json!([call("call_1", "touch ran"), text("HEARTBEAT_OK")]), agent.checker)?;
+    agent.place.murmur(&["beat"]).output()?;
+    let line = agent.line()?;
+    let error = line["error"].as_str().unwrap_or_default();
+    ensure!(error.starts_with("the guard cannot judge calls in the environments of "), "{line}");
+    ensure!(!root.join("site/ran").exists(), "{line}");
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! Calls in other environments than this machine.
 
+use super::super::environment::configured;
 use super::dialog::{COMMAND, MCP, answered, at_work, dialog, read};
 use super::{HOOKS, INITIALIZED, MCP_STARTED, thread};
 use crate::client_call::ClientStep;
@@ -33,6 +34,21 @@ fn nothing_outside_this_machine_is_allowed() {
     read(&mut dialog, permissions);
     let [ClientStep::Refuse { reason, .. }] = &dialog.client_steps()[..] else { panic!() };
     assert_eq!(reason, why);
+}
+
+#[test]
+fn a_file_or_a_variable_can_make_calls_run_elsewhere() {
+    let home = tempfile::tempdir().unwrap();
+    let found = |url: Option<&str>| {
+        let env = |name: &str| url.filter(|_| name == "CODEX_EXEC_SERVER_URL").map(Into::into);
+        configured(home.path(), &env)
+    };
+    assert_eq!((found(None), found(Some("none"))), (None, None));
+    assert_eq!(found(Some("ws://host")).unwrap(), "CODEX_EXEC_SERVER_URL");
+    let file = home.path().join(".codex/environments.toml");
+    std::fs::create_dir(home.path().join(".codex")).unwrap();
+    std::fs::write(&file, "").unwrap();
+    assert_eq!(found(Some("ws://host")).unwrap(), file.display().to_string());
 }
 
 #[test]
