@@ -1,7 +1,7 @@
 //! `murmur doctor`: prints one line per check, and a hint.
 
 use super::args::Doctor;
-use super::style::{Colors, Style, plain_line};
+use super::style::{Colors, Style};
 use super::user_env::UserEnv;
 use crate::doctor::{
     self, CREDENTIAL_VARIABLES, Environment, Finding, Level, SANDBOX_VARIABLES, ServiceFile,
@@ -16,6 +16,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use sys::paths::{DataDir, User};
+use sys::text::shown_line;
 use watch::text::wrap;
 
 /// The columns in which findings and hints begin.
@@ -36,7 +37,7 @@ pub(super) fn run(args: &Doctor, env: &UserEnv) -> anyhow::Result<ExitCode> {
         print_json(&mut out, "doctor/1", &json!({ "worst": worst, "findings": findings }))?;
     } else {
         let style = Style::of_stdout();
-        let rows = |text: &str, indent| beside(&plain_line(text), indent, output_width());
+        let rows = |text: &str, indent| beside(&shown_line(text), indent, output_width());
         for finding in &findings {
             let (level, found) = (style.level(finding.level), rows(&finding.found, FOUND));
             writeln!(out, "{level} {:<17}{found}", finding.check.name())?;

@@ -147,7 +147,7 @@ pub(super) fn answer(args: &AnswerQuestions, env: &UserEnv) -> anyhow::Result<Ex
         );
     }
     if args.answers.is_empty() {
-        return requests::one(&dir, &row, env);
+        return requests::one(&dir, &row, &args.id, env);
     }
     let asked = QuestionSet::parse(&row.input).map_err(|error| error.failure())?;
     let (questions, given) = (asked.questions().len(), args.answers.len());

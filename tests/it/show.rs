@@ -301,10 +301,10 @@ fn hostile_output_cannot_act_on_the_terminal() {
       cost     1 turn
       ended    exit code 0
 
-    a[2Jbc
+    abc
     	d
-      Ba]0;xsh(e\u{d}\u{1b}[1m)  2 lines, [S]
-        x[31m
+      Ba\u{1b}]0;x\u{7}sh(e\u{d}\u{1b}[1m)  2 lines, [S]
+        x
         y
       [note] skipped a line that is not JSON
     [exit 0]

@@ -223,7 +223,7 @@ impl Shown {
             self.screen.borrow().sink().error(line);
         } else {
             // Doesn't wait for stdout.
-            let _closed = writeln!(io::stderr(), "{line}");
+            let _closed = writeln!(text::Shown(io::stderr()), "{line}");
         }
     }
 

@@ -87,7 +87,7 @@ pub(super) fn run(args: &PermissionCheck, env: &UserEnv) -> anyhow::Result<ExitC
             Role::Hosted => format!("a hosted agent in {}", call.place.workspace.display()),
             Role::Manager => format!("a manager in {}", call.place.workspace.display()),
         };
-        writeln!(out, "  for {}, project {}", plain_line(&whom), shown_line(&project.name))?;
+        writeln!(out, "  for {}, project {}", shown_line(&whom), shown_line(&project.name))?;
     }
     let problem = heartbeat.problem(settings.as_ref().ok());
     if let Some(problem) = problem.filter(|_| is_beat && heartbeat.file.exists()) {

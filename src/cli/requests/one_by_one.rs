@@ -54,10 +54,10 @@ pub(in crate::cli) fn one_by_one(kind: RequestKind, env: &UserEnv) -> anyhow::Re
     Ok(ExitCode::SUCCESS)
 }
 
-/// `murmur answer ID`: asks only the questions of this request.
-pub(in crate::cli) fn one(dir: &DataDir, row: &RequestRow, env: &UserEnv) -> anyhow::Result<ExitCode> {
+/// `murmur answer ID`: asks only the questions of this request, which the user called `typed`.
+pub(in crate::cli) fn one(dir: &DataDir, row: &RequestRow, typed: &str, env: &UserEnv) -> anyhow::Result<ExitCode> {
     if !io::stdin().is_terminal() {
-        bail!(failure!("stdin is not a terminal"; "give the answers: murmur answer {} ANSWER ...", row.id));
+        bail!(failure!("stdin is not a terminal"; "give the answers: murmur answer {typed} ANSWER ..."));
     }
     match ask(dir, row, env, give)? {
         Reply::Answered => Ok(ExitCode::SUCCESS),

@@ -204,7 +204,7 @@ fn answers(call: &Call, output: &str) -> Option<String> {
     let asked = QuestionSet::parse(&serde_json::from_str(input).ok()?).ok()?;
     let answer = |question: &Question| {
         let (_, after) = output.split_once(&format!("\"{}\"=\"", question.question))?;
-        Some(plain_line(after.split_once('"')?.0))
+        Some(shown_line(after.split_once('"')?.0))
     };
     let answers: Option<Vec<String>> = asked.questions().iter().map(answer).collect();
     Some(format!("answered: {}", answers?.join("; ")))

@@ -97,12 +97,12 @@ fn a_beat_is_one_line_that_fits_the_terminal() {
     assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
     assert_snapshot!(shown, @"
     0193a1b2-c3d4-70 ok        site::nightly
-    0193a1b2-c3d4-7a attention site: Two tests fail:[31m auth.test.ts, which…
+    0193a1b2-c3d4-7a attention site: Two tests fail: auth.test.ts, which expects a…
     ");
     // Elsewhere, nothing is cut.
     assert_snapshot!(env.run(["log", "--oneline"]), @"
     0193a1b2-c3d4-70 ok        site::nightly
-    0193a1b2-c3d4-7a attention site: Two tests fail:[31m auth.test.ts, which expects a token, and login.test.ts
+    0193a1b2-c3d4-7a attention site: Two tests fail: auth.test.ts, which expects a token, and login.test.ts
     [exit 0]
     ");
 }

@@ -304,7 +304,7 @@ fn answers_are_words_in_the_order_of_the_questions() {
         said.replace(text(&row, "agent"), "[AGENT]").replace(text(&row, "id"), "[REQUEST]")
     };
     let id = text(&row, "id");
-    assert_snapshot!([say(&["zzz", "1"]), say(&[id, "1"]), say(&[id, "1", "2", "3"]), say(&[id])].join("\n"), @r#"
+    assert_snapshot!([say(&["zzz", "1"]), say(&[id, "1"]), say(&[id, "1", "2", "3"]), say(&[id]), say(&["last"])].join("\n"), @r#"
     | error: no request "zzz"
     | hint: see: murmur inbox
     [exit 1]
@@ -316,6 +316,9 @@ fn answers_are_words_in_the_order_of_the_questions() {
     [exit 1]
     | error: stdin is not a terminal
     | hint: give the answers: murmur answer [REQUEST] ANSWER ...
+    [exit 1]
+    | error: stdin is not a terminal
+    | hint: give the answers: murmur answer last ANSWER ...
     [exit 1]
     "#);
     assert_snapshot!(say(&[&id[..4], "=C, perhaps", "Friday,1"]), @"
