@@ -132,7 +132,7 @@ impl Beat<'_> {
         let mut now =
             if counts && !self.gates.is_behind { self.see_again(&begun, capture, stop).await } else { None };
         let basis = memory.basis(self.job.continues.is_some());
-        if !self.gates.ran_others || !basis.began_for_the_last_beat(&begun) {
+        if !self.gates.ran_others || !basis.was_started_by_previous_beat(&begun) {
             let edited = self.edited();
             now = now.map(|now| now.without_foreign_changes(&begun, &edited));
         }

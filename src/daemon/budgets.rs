@@ -44,7 +44,7 @@ pub struct Budgets {
 const AT_ONCE: u64 = 1 << 20;
 
 impl Budgets {
-    /// Takes over the budgets of `heartbeats`. If they changed, reads the journal from its beginning, and returns true.
+    /// Loads the budgets of `heartbeats`. If they changed, reads the journal from its beginning, and returns true.
     pub fn load<'a>(
         &mut self,
         journal: &Path,

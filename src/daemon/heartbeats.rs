@@ -260,7 +260,7 @@ impl Heartbeats {
     /// A beat of ours ended.
     pub fn ended(&mut self, beat: &BeatId, now: Timestamp) {
         while let Some(ended) = self.running.remove(beat) {
-            self.left_alone(&ended, now);
+            self.record_beat_end(&ended, now);
         }
     }
 
@@ -313,7 +313,7 @@ impl Heartbeats {
         let before: Vec<Running> = others.cloned().collect();
         self.running.replace_others(running);
         let over: Vec<_> = before.iter().filter(|known| !self.running.holds(&known.workspace)).collect();
-        over.into_iter().for_each(|ended| self.left_alone(ended, now));
+        over.into_iter().for_each(|ended| self.record_beat_end(ended, now));
     }
 
     /// Starts no more beats.

@@ -169,7 +169,7 @@ impl Hosts {
         }
     }
 
-    /// Takes over the records of hosts; returns the new hosts.
+    /// Adds the hosts with these records; returns the changes.
     fn take(&mut self, found: Vec<LockFile>) -> Vec<HostChange> {
         let mut changes = Vec::new();
         let mut any_dead = false;

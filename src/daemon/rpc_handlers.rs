@@ -1,5 +1,5 @@
-//! The daemon's RPC handlers. `ping` is answered here and `host.*` by [`agents`]; everything else becomes a [`Command`]
-//! for the loop, which answers it.
+//! The daemon's RPC handlers. `ping` and `detach` are answered here and `host.*` by [`agents`]; requests for a model go
+//! to [`model`]. Everything else becomes a [`Command`] for the loop, which answers it.
 
 use super::agents;
 use super::broker::model::Models;

@@ -2,7 +2,7 @@
 //! that new beats get random ids.
 //!
 //! The runner (`serve.rs`) handles some inputs without it: it answers status and attach commands, passes commands about
-//! requests to the broker, writes files behind, and keeps track of hosts, agents, the notifier and edits of
+//! requests to the broker, batches writes (write-behind), and keeps track of hosts, agents, the notifier and edits of
 //! config.json.
 //!
 //! The daemon goes through its `Stage`s, and each beat that it starts through its `Phase`s. Effects are carried out in
@@ -52,7 +52,7 @@ enum Stage {
     Starting(Vec<StartRequest>),
     /// It starts beats.
     Running,
-    /// It leaves its beats to the next daemon once each has a record, which no longer needs this daemon.
+    /// It waits until each of its beats has a record, then leaves them to the next daemon.
     Leaving,
     /// It has told its beats to end.
     Ending,

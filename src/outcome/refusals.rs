@@ -1,6 +1,10 @@
-//! Turns an `ok` into `attention` if the guard or the backend refused a call, nobody answered the request for one, or
-//! one that the guard or rules refuse ran unasked, and into `error` if a hook failed. The error of a canceled turn
-//! names what was refused before.
+//! Makes an outcome worse because of refused calls. An `ok` becomes `attention` if
+//!
+//! - the guard or the backend refused a call,
+//! - nobody answered the request for a call, or
+//! - a call that the guard or rules refuse ran unasked.
+//!
+//! Any outcome becomes `error` if a hook failed. The error of a canceled turn names what was refused before.
 
 use super::{Outcome, QUOTE, SUMMARY, first_characters};
 use murmur_agent::event::RunResult;

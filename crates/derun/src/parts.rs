@@ -203,7 +203,7 @@ impl Part {
 pub(super) struct Parts(pub(super) Vec<Part>);
 
 impl Parts {
-    /// Opens the parts; only the first of a session that is not `limited`.
+    /// Opens the parts; only the first unless the session `is_limited`.
     ///
     /// # Errors
     /// With the file that is not readable.

@@ -145,8 +145,8 @@ impl GateMemory {
             && self.files.iter().all(|(name, files)| is_same(name, files))
     }
 
-    /// Keeps files as new that changed during a beat, which began when the gates saw `begun`, unless its agent `edited`
-    /// them: somebody else may have.
+    /// Treats files that changed during the beat as new unless its agent `edited` them. The gates saw `begun` at its
+    /// start.
     #[must_use]
     pub fn without_foreign_changes(mut self, begun: &Self, edited: &BTreeSet<String>) -> Self {
         for (name, files) in &mut self.files {
@@ -166,11 +166,10 @@ impl GateMemory {
         self
     }
 
-    /// Whether a beat that began when the gates saw `begun` began only because files changed during the one before.
-    /// Then, if its agent ran commands, all that changes during it counts as its own, since these may write files, too:
-    /// otherwise, it could start itself forever.
+    /// Whether only changes during the previous beat started this one, at whose start the gates saw `begun`. If so, and
+    /// the agent ran commands, changes during this beat don't count; otherwise it could start itself forever.
     #[must_use]
-    pub fn began_for_the_last_beat(&self, begun: &Self) -> bool {
+    pub fn was_started_by_previous_beat(&self, begun: &Self) -> bool {
         let mut ended = Self { ended: BTreeMap::new(), ..self.clone() };
         ended.files.extend(self.ended.clone());
         !self.ended.is_empty() && ended.is_as_before(begun) && self.pages == begun.pages

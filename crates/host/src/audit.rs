@@ -36,7 +36,7 @@ pub(super) const REJECTED: &str = "The user doesn't want to proceed with this to
 /// Two parts of the first line of a result if a hook refused the call or failed: its beginning, and a later part.
 const REFUSED: [&str; 2] = ["PreToolUse:", " hook error: "];
 
-/// Calls that were refused during a run, and hooks that failed.
+/// Calls that were refused or ran without a decision during a run, and hooks that failed.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Refusals {
     /// The calls that the guard refused.
@@ -71,7 +71,7 @@ pub(super) enum Coverage {
 }
 
 impl Coverage {
-    /// Returns the audit for `backend`; `is_decided_at_start`: whether it reports a call only after the decision.
+    /// Returns the coverage of `backend`; `is_decided_at_start`: whether it reports a call only after the decision.
     pub(super) fn of(backend: &Backend, is_decided_at_start: bool) -> Self {
         match backend.has(Capability::Hooks) {
             true if is_decided_at_start => Self::Started,
@@ -166,7 +166,7 @@ impl Audit {
 
     fn undecided(&mut self, event: &Event<'_>) -> Option<String> {
         match event {
-            // What a resumed agent repeats of its conversation, before its session begins, was decided then.
+            // A resumed agent first repeats its conversation; those calls were decided in the earlier run.
             Event::Session { .. } if self.coverage == Coverage::Some => {
                 self.open.clear();
                 self.unguarded = Unguarded::default();

@@ -10,11 +10,11 @@
 //!
 //! [`run`] owns the agent: its process, its [`state`] and its capture session. The agent's events are derived from its
 //! bytes, and the same bytes always give the same events ([`output_parser`]). murmur's own events are in the session's
-//! [`ledger`]. So any event can be replayed from the session alone, with the same number ([`replay`]).
+//! [`ledger`]. So captured events can be replayed from the session alone, with the same numbers ([`replay`]).
 //!
-//! A host locks its [`record`] while it lives. If it dies, the kernel kills the agent with it ([`sys::process`]), the
-//! daemon notices (`daemon::hosts`), and [`cleanup`] kills leftover processes and closes the record. If it ran a beat,
-//! the daemon also writes the missing journal line (`daemon::write_behind::lines`).
+//! A host locks its [`record`] while it lives. If it dies, the kernel kills the agent with it on Linux
+//! ([`sys::process`]), the daemon notices (`daemon::hosts`), and [`cleanup`] kills leftover processes and closes the
+//! record. If it ran a beat, the daemon also writes the missing journal line (`daemon::write_behind::lines`).
 
 mod activity;
 pub mod audit;

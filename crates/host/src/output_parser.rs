@@ -104,7 +104,7 @@ impl OutputParser {
         }
     }
 
-    /// What it has read so far and doesn't know.
+    /// The unknown output so far.
     #[must_use]
     pub fn unknown(&self) -> &Unknown {
         self.stdout.unknown()

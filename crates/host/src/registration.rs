@@ -168,7 +168,7 @@ impl Registration {
         held.as_ref().map_or(Ok(()), |held| record.note_capture(held, capture))
     }
 
-    /// Keeps in the record what is to be recorded when the agent has ended.
+    /// Keeps in the record what to record when the agent ends.
     pub fn note_unrecorded(&self, unrecorded: &Unrecorded) -> io::Result<()> {
         let Presence { record, held, .. } = &mut *self.presence();
         held.as_ref().map_or(Ok(()), |held| record.note_unrecorded(held, unrecorded))

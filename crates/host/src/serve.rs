@@ -41,7 +41,7 @@ pub(super) enum Command {
     },
     /// List requests that wait for a person.
     Requests(oneshot::Sender<Waits>),
-    /// A hook waits for a person until the first channel closes; the second one tells that this counts.
+    /// A hook waits for a person until the first channel closes. Notifies the second one once the time limit is paused.
     Wait(Wait, oneshot::Receiver<()>, oneshot::Sender<()>),
 }
 

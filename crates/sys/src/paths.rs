@@ -304,7 +304,7 @@ impl DataDir {
         [self.journal(), self.decisions(), self.log(), self.notifications()]
     }
 
-    /// What agents wrote lately that murmur doesn't know.
+    /// Agents' unknown output of the last week.
     #[must_use]
     pub fn unknown(&self) -> PathBuf {
         self.root.join("unknown.json")

@@ -1,4 +1,4 @@
-//! Takes over single heartbeats whose HEARTBEAT.md changed, without looking at the others.
+//! Applies edits of HEARTBEAT.md to its heartbeats, without looking at the others.
 
 use super::held::limited;
 use super::{Heartbeats, ScheduledHeartbeat};
@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use murmur_core::config::heartbeat::Heartbeat;
 
 impl Heartbeats {
-    /// Takes over `edited`, all heartbeats of some workspaces. Returns whether it did: if heartbeats were added or
+    /// Applies `edited`, all heartbeats of some workspaces. Returns whether it did: if heartbeats were added or
     /// removed, or if a change concerns more than one heartbeat, [`Self::load`] is needed.
     pub fn edit(&mut self, edited: Vec<Heartbeat>, now: Timestamp) -> bool {
         let groups = edited.chunk_by(|one, next| one.workspace == next.workspace);

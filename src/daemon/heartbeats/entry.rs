@@ -65,7 +65,7 @@ pub struct ScheduledHeartbeat {
     /// The changes that started its last beat.
     pub(super) started_by: Option<FileChanges>,
     /// When a beat whose changes don't start it last ended.
-    pub(super) left_alone: Option<Timestamp>,
+    pub(super) own_beat_ended: Option<Timestamp>,
 }
 
 impl ScheduledHeartbeat {
@@ -89,7 +89,7 @@ impl ScheduledHeartbeat {
             changed: None,
             changed_meanwhile: false,
             started_by: None,
-            left_alone: None,
+            own_beat_ended: None,
         }
     }
 
@@ -119,7 +119,7 @@ impl ScheduledHeartbeat {
     }
 
     pub(super) fn count_from(&mut self, now: Timestamp) {
-        // Jitter's delay stays, like what it was decided for.
+        // Keep only a delay by jitter, which set `not_before` too: nothing brings that start forward.
         self.opens = self.opens.filter(|_| self.opens == self.not_before);
         let Some(schedule) = self.heartbeat.schedule.as_ref().filter(|_| self.may_start()) else {
             self.next = None;

@@ -1,9 +1,9 @@
 //! Heartbeats that file changes start (`on`).
 //!
 //! A beat starts once its files have been left alone for [`DEBOUNCE`], or [`MOST_DEBOUNCE`] after the first change.
-//! What changes during its own beats doesn't count, or an agent's edits would start it again and again. If it has a
-//! gate that can tell who made them, they start it after the beat. What changes during beats that other
-//! changes started never counts: two heartbeats would start each other forever.
+//! Changes during the heartbeat's own beats don't count, or an agent's edits would start it again and again. If it has
+//! a gate that can tell who made the changes, they start the next beat. Changes during beats that other changes
+//! started never count: two heartbeats would start each other forever.
 
 use super::{HeartbeatId, Heartbeats, Running, ScheduledHeartbeat};
 use jiff::{SignedDuration, Timestamp};
@@ -42,7 +42,7 @@ impl Heartbeats {
     }
 
     /// Records that the beat `ended` has ended.
-    pub(super) fn left_alone(&mut self, ended: &Running, now: Timestamp) {
+    pub(super) fn record_beat_end(&mut self, ended: &Running, now: Timestamp) {
         if !self.have_options {
             return;
         }
@@ -53,7 +53,7 @@ impl Heartbeats {
                     self.change(place, |entry| entry.files_changed(now));
                 }
             } else if self.is_own(entry, ended) {
-                self.entries[place].left_alone = Some(now);
+                self.entries[place].own_beat_ended = Some(now);
             }
         }
     }
@@ -79,7 +79,7 @@ impl ScheduledHeartbeat {
     }
 
     fn files_changed(&mut self, now: Timestamp) {
-        let own = self.left_alone.is_some_and(|ended| now.duration_since(ended).abs() <= OWN_CHANGES);
+        let own = self.own_beat_ended.is_some_and(|ended| now.duration_since(ended).abs() <= OWN_CHANGES);
         if !own && self.may_start() && self.is_triggered() {
             let first = self.changed.map_or(now, |changes| changes.first);
             self.changed = Some(FileChanges { first, last: now });

@@ -31,7 +31,7 @@ impl<L: FnMut(&str)> Runner<L> {
         }
     }
 
-    /// Takes over the budgets of `heartbeats`; returns those that are over budget. Reports budgets that beats used up
+    /// Loads the budgets of `heartbeats`; returns those that are over budget. Reports budgets that beats used up
     /// while no daemon ran.
     pub(super) fn load_budgets(&mut self, heartbeats: &[Heartbeat]) -> HashMap<HeartbeatId, Held> {
         let now = clock::now();

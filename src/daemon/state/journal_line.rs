@@ -30,7 +30,7 @@ pub struct JournalLine {
 }
 
 impl JournalLine {
-    /// Takes over what is needed of `entry`.
+    /// Copies what is needed of `entry`.
     #[must_use]
     pub fn of(entry: &JournalEntry) -> Self {
         Self {

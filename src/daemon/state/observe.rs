@@ -108,7 +108,7 @@ impl State {
         }
     }
 
-    /// Takes over what the records say of the beats of others.
+    /// Applies what the records say of the beats of others.
     pub(super) fn surveyed(&mut self, survey: &Survey, now: Timestamp) -> Vec<Effect> {
         let mut effects = Vec::new();
         let mut others = Vec::new();

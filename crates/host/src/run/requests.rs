@@ -9,7 +9,8 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
-    /// Starts waiting for a person until `until` resolves. Sends on `tell` once that counts.
+    /// Starts waiting for a person until `until` resolves. Notifies `tell` once the time limit is
+    /// paused.
     pub(super) fn wait(&mut self, mut wait: Wait, until: oneshot::Receiver<()>, tell: oneshot::Sender<()>) {
         if let Some(call) = &mut wait.call {
             // An agent may send many requests with long inputs.

@@ -1,4 +1,4 @@
-//! `unknown.json`: what agents wrote in the last week that murmur doesn't know, for `murmur doctor`.
+//! `unknown.json`: agents' unknown output of the last week, for `murmur doctor`.
 //!
 //! It exists only once something unknown was seen. Input: the counts of a run. Output: counts by day, program, version
 //! and name.
