@@ -36,7 +36,7 @@
 //! - `murmur_store` (crates/store): files in the data folder: the journal, *pulses* (each agent's last action),
 //!   limits.json
 //! - `murmur_host` (crates/host): the process that owns one agent: lifecycle, events and their `replay`, socket, and
-//!   `cleanup` of dead hosts
+//!   `reap` for dead hosts
 //! - `murmur_gate` (crates/gate): runs gates: whether a beat starts its agent (`when`), and whether its success counts
 //!   (`verify`)
 //! - `murmur_hook` (crates/hook): answers Claude Code's hooks: applies `permit`, asks the daemon, and fails closed

@@ -241,12 +241,12 @@ impl<'a> Beat<'a> {
             info: self.job.info(self.started),
             invocation: agent.invocation,
             conversation: agent.conversation,
-            bounds: Some(self.job.bounds()),
+            beat_limits: Some(self.job.beat_limits()),
             captures,
             hook: agent.hook,
             decisions: self.dir.decisions(),
             is_audited: self.job.policy.guard,
-            own_denials: self.job.own_denials(self.dir),
+            local_rules: self.job.local_rules(self.dir),
             watched: None,
         };
         let untrusted = start.trust_state.failure(&self.job.workspace, &self.job.backend);

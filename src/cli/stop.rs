@@ -148,7 +148,7 @@ pub(super) fn leave(
             wait(end, daemon.pid, PATIENCE)?;
             Ok(Some(daemon))
         }
-        Ok(Ok((daemon, end, Err(error)))) => match wait(end, daemon.pid, client::PATIENCE) {
+        Ok(Ok((daemon, end, Err(error)))) => match wait(end, daemon.pid, client::ANSWER_TIMEOUT) {
             Ok(()) => Ok(Some(daemon)),
             Err(_) => {
                 bail!(

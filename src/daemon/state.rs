@@ -216,7 +216,7 @@ impl State {
             Effect::ExpireRequests,
             Effect::SurveyHosts,
             // A killed host may have left only its socket, which a survey does not see.
-            Effect::CleanHosts,
+            Effect::ReapHosts,
             // Missed ends of beats count on top of them.
             Effect::ReadFailures,
             Effect::ReadSavedRuns,

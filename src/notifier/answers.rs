@@ -153,7 +153,8 @@ impl Notifier {
     /// Gives the answer, and returns what it is for `murmur notify log`.
     async fn answer(&self, prepared: Prepared) -> Result<String, AnswerError> {
         let mut daemon = connect(&self.dir).await.ok_or(DaemonError::Unreachable)?;
-        let answering = daemon.answer_as::<Value>("permission.respond", prepared.response, client::PATIENCE);
+        let answering =
+            daemon.answer_as::<Value>("permission.respond", prepared.response, client::ANSWER_TIMEOUT);
         answering.await.map_err(DaemonError::from)?;
         Ok(prepared.what)
     }

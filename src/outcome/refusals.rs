@@ -95,7 +95,7 @@ fn failed(failure: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use murmur_host::own_denials::Unguarded;
+    use murmur_host::local_rules::Unguarded;
 
     fn refused(count: usize) -> Refusals {
         let first = "Bash(sudo ls)".to_owned();

@@ -176,7 +176,7 @@ pub struct Waits {
 
 impl Stop {
     /// Parses the grace period.
-    pub fn patience(&self) -> Result<Duration, Failure> {
+    pub fn grace_period(&self) -> Result<Duration, Failure> {
         let Some(text) = &self.grace else { return Ok(GRACE) };
         match humantime::parse_duration(text) {
             Ok(grace) if grace <= LONGEST_GRACE => Ok(grace),

@@ -120,7 +120,7 @@ impl Handlers {
             "stop" => {
                 caller.require_manager("direct agents")?;
                 let stop: Stop = read(given)?;
-                let (force, grace) = (stop.force, stop.patience()?);
+                let (force, grace) = (stop.force, stop.grace_period()?);
                 Answer::payload(&self.ask(|tell| Command::Stop { force, grace, tell }).await?)
             }
             "requests" => Answer::payload(&self.ask(Command::Requests).await?),

@@ -1,7 +1,7 @@
 //! What a host records when its agent has ended: calls that ran without asking, and unknown output. Until then it is
 //! in the host's record, so that whoever cleans up after a killed host can record it.
 
-use super::own_denials::Unguarded;
+use super::local_rules::Unguarded;
 use super::protocol::AgentInfo;
 use jiff::Timestamp;
 use murmur_agent::unknown::Unknown;

@@ -123,7 +123,7 @@ impl<L: FnMut(&str)> Runner<L> {
                 let surveyed = self.sources.hosts.survey();
                 self.report_hosts(surveyed);
             }
-            Effect::CleanHosts => self.sources.hosts.clean(),
+            Effect::ReapHosts => self.sources.hosts.reap(),
             Effect::CheckHosts => self.sources.hosts.request_checks(),
             Effect::CheckFolder => return self.sources.folder.check().map(Event::Lost),
             Effect::StopWriting => self.write_behind.close(),

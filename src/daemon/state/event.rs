@@ -283,7 +283,7 @@ pub enum Effect {
     /// Lists the hosts, and tells clients of changes.
     SurveyHosts,
     /// Removes what killed hosts left.
-    CleanHosts,
+    ReapHosts,
     /// Tells hosts to check that their files exist.
     CheckHosts,
     /// Checks that the data folder is still ours; if not → [`Event::Lost`].

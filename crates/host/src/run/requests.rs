@@ -41,7 +41,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
 
     /// Ends the wait of the hook with this number.
     pub(super) fn waited(&mut self, hook: u64) {
-        if let Some(request) = self.activity.waits_no_more(hook, self.stopped.is_some()) {
+        if let Some(request) = self.activity.stop_waiting(hook, self.stopped.is_some()) {
             (self.sink)(Progress::Waited(&request), self.begun.elapsed());
             self.capture.own(MurmurEvent::Waited { request });
         }
