@@ -23,8 +23,8 @@
 //! - `secrets` (crates/secrets): finds and masks secrets in text
 //! - `shell_guard` (crates/shell-guard): reads shell commands and refuses catastrophic ones
 //! - `watch` (crates/watch): pure: the live view on a terminal: rows and keys in, frames and actions out
-//! - `derun` (crates/derun): runs any command as if directly on the terminal and records its output; an MCP server for
-//!   the recordings
+//! - `derun` (crates/derun): runs any command as if directly on the terminal and captures its output; an MCP server
+//!   for the captures
 //! - `fake_claude` (fake-claude): records and replays runs of agents; its programs stand in for Claude Code in tests
 //!
 //! Nine are murmur's lower layers; each uses only the crates listed above it:

@@ -7,8 +7,8 @@
 //! gates and verifiers can reach the prompt and the journal; only their exit codes decide. Built-in conditions compare
 //! what they see with what they saw at the end of the last beat that was `ok` or `attention` ([`seen`]).
 
-mod apart;
 pub mod ask;
+mod blocking;
 pub mod capture;
 mod changed;
 mod commits;

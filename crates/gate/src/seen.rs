@@ -18,7 +18,7 @@ use sys::{atomic, failure, file};
 const VERSION: u32 = 1;
 
 /// The longest file that is read, in bytes.
-const LONGEST: u64 = 64 << 20;
+const MAX_FILE: u64 = 64 << 20;
 
 /// What a page was.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,7 +104,7 @@ pub struct GateMemory {
 impl GateMemory {
     /// Reads the file at `path`; an error if its contents are invalid.
     pub fn read(path: &Path) -> Result<Self, Failure> {
-        let bytes = match file::read_first(path, LONGEST) {
+        let bytes = match file::read_first(path, MAX_FILE) {
             Ok(Some(bytes)) => bytes,
             Ok(None) => return Ok(Self::default()),
             Err(error) => return Err(failure!("cannot read {}", path.display()).because(&error)),
