@@ -13,7 +13,7 @@ use murmur_core::permit::request::{
 use murmur_host::protocol::WAIT;
 use murmur_rpc::caller;
 use murmur_rpc::envelope::{Request as Question, Response};
-use murmur_rpc::frame::LONGEST;
+use murmur_rpc::frame::MAX_LINE;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -128,7 +128,7 @@ pub(super) fn ask(
 ) -> Result<AskOutcome, AskError> {
     let mut keys = Keys::Current;
     let mut line = ask_line(request, keys);
-    if line.len() > LONGEST {
+    if line.len() > MAX_LINE {
         return Err(AskError::Long(line.len()));
     }
     let until = |seconds: Option<u32>| {
@@ -240,7 +240,7 @@ fn converse(
     may_defer: &impl Fn() -> bool,
 ) -> Result<AskOutcome, Broken> {
     stream.write_all(question)?;
-    let mut received = LineBuffer::new(LONGEST);
+    let mut received = LineBuffer::new(MAX_LINE);
     if patience.hold < patience.last {
         if let Some(reply) = receive(&mut stream, &mut received, patience.hold)? {
             return outcome_of(reply);

@@ -8,7 +8,7 @@ mod state;
 use super::shell;
 use crate::error::Hinted;
 use name::stem;
-pub use name::{LONGEST_NAME, is_plain, readable, slug};
+pub use name::{MAX_NAME, is_plain, readable, slug};
 use rustix::process::getuid;
 use serde::{Deserialize, Serialize};
 pub use settings::SettingsDir;
