@@ -289,8 +289,7 @@ impl Audit {
         });
     }
 
-    /// Notes that the agent delegates one of `calls` to murmur, which it may report as its own, and whether that is
-    /// allowed.
+    /// Notes whether one of `calls` is allowed, which the agent delegates to murmur and may report as its own.
     pub(super) fn decided_for_client(&mut self, calls: &[(&str, Value)], is_allowed: bool) {
         for (tool, input) in calls {
             let words = describe(tool, &input.to_string());

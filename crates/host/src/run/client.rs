@@ -117,7 +117,7 @@ impl DelegatedCalls {
 }
 
 impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
-    /// Takes the next steps of what the agent has murmur do.
+    /// Takes the next steps of delegated calls.
     pub(super) fn take_client_steps(&mut self) {
         for step in self.dialog.client_steps() {
             match step {
