@@ -81,14 +81,14 @@ impl Hosted {
                 let at = status.last_event_at.as_deref().and_then(time);
                 let at =
                     at.or_else(|| session::conversation(claude?, &worktree, status.session_id.as_ref()?));
-                let (state, word) = (state(&status.state), status.state.word());
+                let (state, word) = (state(&status.state), status.state.as_str());
                 let pid = status.agent_pid;
                 let (call, background) = (status.call.clone(), status.state.background());
                 let hold = status.hold.as_deref().and_then(time);
                 (HostStatus::Up { state, word, pid, call, background, hold }, status.session_id.clone(), at)
             }
             HostState::Incompatible(_) | HostState::Silent => {
-                (HostStatus::Closed { word: seen.condition.word() }, None, None)
+                (HostStatus::Closed { word: seen.condition.as_str() }, None, None)
             }
             HostState::Ended(ended) => {
                 (HostStatus::Ended { killed: ended.exit.is_none() }, None, time(&ended.ended_at))

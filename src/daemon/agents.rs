@@ -104,8 +104,8 @@ pub async fn answer(dir: &DataDir, path: Option<&OsStr>, request: &Request) -> R
         }
         "host.stop" => {
             let About { agent_id, rest } = read::<About<Stop>>(payload)?;
-            let patience = rest.grace_period()? + ENDING;
-            ask(dir, &agent_id, "stop", json!(rest), patience).await?
+            let timeout = rest.grace_period()? + ENDING;
+            ask(dir, &agent_id, "stop", json!(rest), timeout).await?
         }
         other => return Err(unknown(other, &REQUEST_TYPES)),
     }))
@@ -118,11 +118,11 @@ async fn ask(
     agent: &AgentId,
     msg_type: &str,
     payload: Value,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<Value, Failure> {
     let asked = async {
         let mut client = Client::connect(&dir.hosts(), &agent.socket(), ANSWER_TIMEOUT).await?;
-        client.answer(msg_type, payload, patience).await
+        client.answer(msg_type, payload, timeout).await
     };
     asked.await.map_err(|error: AskError| match error {
         AskError::Gone(_) => no_host(agent),

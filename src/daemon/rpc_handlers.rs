@@ -3,7 +3,7 @@
 
 use super::agents;
 use super::broker::model::Models;
-use super::broker::{BrokerCommand, Cursor, Response};
+use super::broker::{AnswerCommand, BrokerCommand, Cursor};
 use super::broker::{hook_connection, model};
 use super::claims;
 use super::client::{Attached, Beats, Ping};
@@ -164,9 +164,9 @@ impl RpcHandlers {
                 ))
             }
             "permission.respond" | "question.respond" => {
-                let response = Response { answerer: caller.answerer(), ..read(request)? };
+                let command = AnswerCommand { answerer: caller.answerer(), ..read(request)? };
                 Ok(Answer::payload(
-                    &self.command(|to| Command::Broker(BrokerCommand::Respond(response, to))).await??,
+                    &self.command(|to| Command::Broker(BrokerCommand::Respond(command, to))).await??,
                 ))
             }
             other if other.starts_with(agents::PREFIX) => {

@@ -11,9 +11,9 @@
 //! `state/beats.rs` starts beats and handles their end, `state/observe.rs` follows config.json, the journal and the
 //! beats of others, and `state/stop.rs` stops the daemon.
 
+mod beat_summary;
 mod beats;
 mod event;
-mod journal_line;
 mod observe;
 mod stop;
 #[cfg(test)]
@@ -26,8 +26,8 @@ use murmur_core::id::BeatId;
 use murmur_core::permit::request::RequestId;
 use std::collections::HashMap;
 
+pub use beat_summary::BeatSummary;
 pub use event::{Configuration, Effect, Event, Orphan, Recorded, StartRequest};
-pub use journal_line::JournalLine;
 
 /// The state on which the daemon's decisions depend.
 #[derive(Debug)]
@@ -197,7 +197,7 @@ impl State {
             Event::Concluded { beat, report } => self.concluded(beat, report, now),
             Event::Stop(beats) => self.stop(beats),
             Event::Lost(lost) => self.stop_without_folder(lost),
-            Event::Held(held) => self.held(&held),
+            Event::RecordsLocked(locked) => self.records_locked(&locked),
             Event::OthersRunning(are_running) => self.others_running(are_running),
             Event::TimedOut => self.timed_out(),
         }

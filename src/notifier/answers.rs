@@ -1,7 +1,7 @@
 //! Answers from a person's channels: who may answer, with which token, and what the daemon says to it.
 
 use super::news::DaemonError;
-use super::{Input, LONGEST, Notifier, connect};
+use super::{Input, MAX_WHAT, Notifier, connect};
 use crate::daemon::broker::Row;
 use crate::daemon::client;
 use ::notify::channel;
@@ -256,7 +256,7 @@ fn answered_words(reply: &Reply, text: Option<&str>, row: &Row) -> String {
     };
     let text = text.map(|text| format!(": {text}")).unwrap_or_default();
     let line = format!("{word} {} for {}{text}", row.tool, row.agent);
-    line.chars().take(LONGEST).collect()
+    line.chars().take(MAX_WHAT).collect()
 }
 
 fn said(reply: &Reply) -> &'static str {

@@ -51,9 +51,9 @@ pub enum HostState {
 impl HostState {
     /// The name of the state; for a host that answers, that of its agent's state.
     #[must_use]
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
-            Self::Up(status) => status.state.word(),
+            Self::Up(status) => status.state.as_str(),
             Self::Incompatible(_) => "incompatible",
             Self::Silent => "unresponsive",
             Self::Ended(_) => "exited",
@@ -78,7 +78,7 @@ impl HostInfo {
             HostState::Incompatible(Pong { protocol_version, version, .. }) => {
                 json!({ "state": "incompatible", "protocolVersion": protocol_version, "version": version })
             }
-            other => json!({ "state": other.word() }),
+            other => json!({ "state": other.as_str() }),
         };
         let info = self.record.as_ref().map(|record| json!(record.info)).unwrap_or_default();
         if let (Value::Object(object), Value::Object(info)) = (&mut object, info) {

@@ -52,7 +52,7 @@ fn row(seen: &HostInfo) -> [String; 4] {
 }
 
 fn state(condition: &HostState) -> String {
-    format!("{}{}", condition.word(), in_background(condition.background() as u64))
+    format!("{}{}", condition.as_str(), in_background(condition.background() as u64))
 }
 
 pub(super) fn status(agent: &str, json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {

@@ -48,7 +48,7 @@ pub(in super::super) fn send(args: &HostSend, env: &UserEnv) -> anyhow::Result<E
         print_json(
             &mut out,
             "agent-send/1",
-            &json!({ "agent_id": agent, "state": state.word(), "queued": queued(&state) }),
+            &json!({ "agent_id": agent, "state": state.as_str(), "queued": queued(&state) }),
         )?;
     } else {
         match queued(&state) {
@@ -72,7 +72,7 @@ pub(in super::super) fn interrupt(args: &HostInterrupt, env: &UserEnv) -> anyhow
     })?;
     let mut out = stdout().lock();
     if args.json {
-        print_json(&mut out, "agent-interrupt/1", &json!({ "agent_id": agent, "state": state.word() }))?;
+        print_json(&mut out, "agent-interrupt/1", &json!({ "agent_id": agent, "state": state.as_str() }))?;
     } else {
         writeln!(out, "interrupted {agent}")?;
     }
