@@ -1,7 +1,7 @@
-//! Runs one beat: takes a job, runs its agent, and returns when the outcome is in the journal.
+//! Runs one beat: takes a job, runs its agent, and returns when the outcome is in the journal, or with the reason
+//! why it isn't ([`Report`]).
 //!
-//! Every failure is an `error` outcome in the journal, except that another beat already runs in the workspace. Must not
-//! know who starts beats, or when.
+//! Every failure is an `error` outcome in the journal, unless the beat doesn't begin ([`BeatError`]).
 
 mod capture;
 mod crash_record;
@@ -51,7 +51,7 @@ pub struct Report {
     pub unreachable: Option<String>,
     /// Why its gates saw everything as new.
     pub gates_unreadable: Option<Failure>,
-    /// Why output that murmur doesn't know could not be counted.
+    /// Why unknown output could not be counted.
     pub uncounted: Option<Failure>,
 }
 

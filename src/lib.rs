@@ -23,8 +23,8 @@
 //! - `secrets` (crates/secrets): finds and masks secrets in text
 //! - `shell_guard` (crates/shell-guard): reads shell commands and refuses catastrophic ones
 //! - `watch` (crates/watch): pure: the live view on a terminal: rows and keys in, frames and actions out
-//! - `derun` (crates/derun): runs any command as if directly on the terminal and records its output; an MCP server for
-//!   the recordings
+//! - `derun` (crates/derun): runs any command as if directly on the terminal and captures its output; an MCP server
+//!   for the captures
 //! - `fake_claude` (fake-claude): records and replays runs of agents; its programs stand in for Claude Code in tests
 //!
 //! Nine are murmur's lower layers; each uses only the crates listed above it:
@@ -36,7 +36,7 @@
 //! - `murmur_store` (crates/store): files in the data folder: the journal, *pulses* (each agent's last action),
 //!   limits.json
 //! - `murmur_host` (crates/host): the process that owns one agent: lifecycle, events and their `replay`, socket, and
-//!   `cleanup` of dead hosts
+//!   `reap` for dead hosts
 //! - `murmur_gate` (crates/gate): runs gates: whether a beat starts its agent (`when`), and whether its success counts
 //!   (`verify`)
 //! - `murmur_hook` (crates/hook): answers Claude Code's hooks: applies `permit`, asks the daemon, and fails closed

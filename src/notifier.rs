@@ -21,7 +21,7 @@ use ::notify::changes;
 use ::notify::listen::Report;
 use ::notify::log::{self, LogEntry};
 use ::notify::outbox::{self, Batch};
-use ::notify::state::{Journal, State};
+use ::notify::state::{JournalPosition, State};
 use anyhow::Context;
 use deliver::Delivery;
 use jiff::Timestamp;
@@ -45,7 +45,7 @@ use tokio::sync::mpsc;
 /// How many messages from threads may wait for the loop. When full, threads wait.
 const QUEUE: usize = 16;
 /// The longest `what` of a line in notifications.jsonl, in characters.
-const LONGEST: usize = 200;
+const MAX_WHAT: usize = 200;
 
 /// What threads report.
 enum Input {
@@ -123,7 +123,7 @@ impl Notifier {
         });
         let zone = clock::local_zone();
         let tail = match state.journal {
-            Some(Journal { inode, end, number: Some(number) }) => {
+            Some(JournalPosition { inode, end, number: Some(number) }) => {
                 Tail::after(dir.journal(), number, Position { inode, end })?
             }
             Some(_) => Tail::from_start(dir.journal()),
@@ -239,7 +239,7 @@ impl Notifier {
         let line = LogEntry {
             channel: channel.to_owned(),
             result: result.to_owned(),
-            what: what.chars().take(LONGEST).collect(),
+            what: what.chars().take(MAX_WHAT).collect(),
             error: error.map(str::to_owned),
             ..LogEntry::default()
         };

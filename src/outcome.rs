@@ -4,7 +4,7 @@
 //! [`conclude`] decides on a run. `answer` finds alerts in the agent's text; [`refusals`] and [`servers`] can make an
 //! outcome worse. A call that still waits for an answer makes it [`Outcome::Waiting`], which is shown as `attention`.
 //! [`early_end`] says which runs murmur ended early, and [`retryable`] which are worth a retry. [`gate`] decides on
-//! beats that start no agent, which may be `skipped`, and on those whose success doesn't count. [`notice`] writes the
+//! beats that start no agent, which may be `skipped`, and on those whose success doesn't count. [`notice`] builds the
 //! journal's `attention` lines that aren't of beats. Until a beat has an outcome, its line is an `error` with
 //! [`UNKNOWN`].
 

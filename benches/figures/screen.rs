@@ -20,7 +20,7 @@ use sys::pause::pause;
 use sys::{atomic, clock};
 use watch::keys::Key;
 use watch::rows::{Agent, Health, LogLine, Outcome};
-use watch::{Ansi, Depth, Model, Terminal, Text, Update, draw};
+use watch::{Ansi, ColorDepth, Model, Terminal, Text, Update, draw};
 
 const ROUNDS: usize = 21;
 const HEARTBEATS: Size<usize> = Size { full: 200, tiny: 2 };
@@ -96,7 +96,7 @@ fn frame(table: &mut Table) {
     model.on(Update::Agents((0..AGENTS.get()).map(|number| agent(number, now)).collect()));
     model.on(Update::Logged((0..LINES.get()).map(|number| line(number, now)).collect()));
     for (columns, rows) in [(80, 24), (200, 50)] {
-        let Ok(mut terminal) = Terminal::new(Ansi::new(columns, rows, Depth::True));
+        let Ok(mut terminal) = Terminal::new(Ansi::new(columns, rows, ColorDepth::True));
         let mut spent = Vec::new();
         for number in 0..FRAMES.get() {
             let pane = if number % 2 == 0 { '2' } else { '4' };

@@ -26,7 +26,7 @@ pub(crate) enum Role {
 impl Role {
     const ALL: [Self; 3] = [Self::Session, Self::Fork, Self::Stay];
 
-    fn word(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::Session => "--fake-claude-session",
             Self::Fork => "--fake-claude-fork",
@@ -37,7 +37,7 @@ impl Role {
 
 /// Returns the role that the first argument names.
 pub(crate) fn role(word: &str) -> Option<Role> {
-    Role::ALL.into_iter().find(|role| role.word() == word)
+    Role::ALL.into_iter().find(|role| role.as_str() == word)
 }
 
 /// Runs the role. Prints the PID of the staying process once it is ready.
@@ -89,7 +89,7 @@ pub(crate) fn start_all(faults: &Faults) -> Result<Vec<u32>, Failure> {
 /// It reports through its stdout pipe. To hold the output open, it gets our stdout as its stdin.
 fn start(role: Role, clean: bool, hold: bool) -> std::io::Result<(Child, u32)> {
     let mut command = Command::new(std::env::current_exe()?);
-    command.arg(role.word()).stdout(Stdio::piped()).stderr(Stdio::null()).stdin(Stdio::null());
+    command.arg(role.as_str()).stdout(Stdio::piped()).stderr(Stdio::null()).stdin(Stdio::null());
     if clean {
         command.env_clear();
     }

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use murmur_core::config::backend::Backend;
 use murmur_core::id::{BeatId, SessionId};
 use murmur_host::calls::Call;
-use murmur_host::discover::{Condition, HostInfo};
+use murmur_host::discover::{HostInfo, HostState};
 use murmur_host::state;
 use murmur_store::pulse::State;
 use std::path::{Path, PathBuf};
@@ -70,30 +70,30 @@ impl Hosted {
     #[must_use]
     pub fn of(seen: &HostInfo, claude: Option<&Path>) -> Self {
         let info = match &seen.condition {
-            Condition::Up(status) => Some(&status.info),
+            HostState::Up(status) => Some(&status.info),
             _ => seen.record.as_ref().map(|record| &record.info),
         };
         let backend = info.map(|info| info.backend.clone());
         let worktree = info.map(|info| info.worktree.clone()).unwrap_or_default();
         let time = |text: &str| text.parse::<Timestamp>().ok();
         let (status, session_id, at) = match &seen.condition {
-            Condition::Up(status) => {
+            HostState::Up(status) => {
                 let at = status.last_event_at.as_deref().and_then(time);
                 let at =
                     at.or_else(|| session::conversation(claude?, &worktree, status.session_id.as_ref()?));
-                let (state, word) = (state(&status.state), status.state.word());
+                let (state, word) = (state(&status.state), status.state.as_str());
                 let pid = status.agent_pid;
                 let (call, background) = (status.call.clone(), status.state.background());
                 let hold = status.hold.as_deref().and_then(time);
                 (HostStatus::Up { state, word, pid, call, background, hold }, status.session_id.clone(), at)
             }
-            Condition::Incompatible(_) | Condition::Silent => {
-                (HostStatus::Closed { word: seen.condition.word() }, None, None)
+            HostState::Incompatible(_) | HostState::Silent => {
+                (HostStatus::Closed { word: seen.condition.as_str() }, None, None)
             }
-            Condition::Ended(ended) => {
+            HostState::Ended(ended) => {
                 (HostStatus::Ended { killed: ended.exit.is_none() }, None, time(&ended.ended_at))
             }
-            Condition::Dead => (HostStatus::Dead, None, None),
+            HostState::Dead => (HostStatus::Dead, None, None),
         };
         let started_at = info.and_then(|info| time(&info.started_at));
         let beat = info.and_then(|info| info.beat.clone());

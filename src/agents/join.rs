@@ -212,12 +212,12 @@ impl AgentSources<'_> {
     fn without_host(&self) -> Option<Activity> {
         let of_session = self.session.map(|KnownSession { session, .. }| {
             let state = if session.is_busy == Some(true) { State::Running } else { State::Idle };
-            Activity { word: state.word(), state, is_alive: Some(true), pid: Some(session.pid) }
+            Activity { word: state.as_str(), state, is_alive: Some(true), pid: Some(session.pid) }
         });
         let of_pulse = self.heard.map(|heard| {
             let pulse = &heard.pulse;
             Activity {
-                word: pulse.state.word(),
+                word: pulse.state.as_str(),
                 state: pulse.state,
                 is_alive: heard.is_alive,
                 pid: pulse.pid,

@@ -5,7 +5,7 @@ use super::hosted::Hosted;
 use super::session::{self, Session};
 use jiff::Timestamp;
 use murmur_core::id::{AgentId, SessionId};
-use murmur_host::discover::{self, HostInfo, PATIENCE};
+use murmur_host::discover::{self, ANSWER_TIMEOUT, HostInfo};
 use murmur_store::pulse::folder::{self, FoundPulse};
 use murmur_store::pulse::{Pulse, State, task};
 use std::collections::BTreeMap;
@@ -63,7 +63,7 @@ impl KnownAgents {
     /// Reads everything. Missing folders count as empty.
     pub async fn read(sources: &Sources) -> io::Result<Self> {
         let mut known = Self::default();
-        for seen in discover::scan(&sources.dir.hosts(), PATIENCE).await? {
+        for seen in discover::scan(&sources.dir.hosts(), ANSWER_TIMEOUT).await? {
             known.host(sources, &seen);
         }
         known.read_pulses(sources)?;

@@ -1,7 +1,7 @@
 //! What is recorded of a beat while its agent runs, for whoever recovers it if its host is killed.
 
 use derun::id::SessionId as CaptureId;
-use murmur_host::own_denials::Unguarded;
+use murmur_host::local_rules::Unguarded;
 use murmur_host::registration::Registration;
 use murmur_host::unrecorded::Unrecorded;
 use murmur_store::journal::unfinished::{BeatRecord, Record};

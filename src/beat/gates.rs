@@ -7,7 +7,7 @@ use super::stages::Beat;
 use crate::outcome::OutcomeKind;
 use crate::outcome::gate::Obstacle;
 use derun::id::SessionId as CaptureId;
-use murmur_gate::capture::{GateCapture, GateRecording};
+use murmur_gate::capture::{FinishedCapture, GateCapture};
 use murmur_gate::seen::GateMemory;
 use murmur_gate::{self as gate, GateAnswer, GateContext, GateOutput, Problem};
 use murmur_store::journal::unfinished::{BeatRecord, Record};
@@ -132,7 +132,7 @@ impl Beat<'_> {
         let mut now =
             if counts && !self.gates.is_behind { self.see_again(&begun, capture, stop).await } else { None };
         let basis = memory.basis(self.job.continues.is_some());
-        if !self.gates.ran_others || !basis.began_for_the_last_beat(&begun) {
+        if !self.gates.ran_others || !basis.was_started_by_previous_beat(&begun) {
             let edited = self.edited();
             now = now.map(|now| now.without_foreign_changes(&begun, &edited));
         }
@@ -173,7 +173,7 @@ impl Beat<'_> {
 
     /// Ends the capture of the gates and verifiers, and names it in the journal line.
     pub(super) fn keep_gate_capture(&mut self, capture: GateCapture) {
-        let GateRecording { session, lost } = capture.finish();
+        let FinishedCapture { session, lost } = capture.finish();
         self.entry.gate_capture = session;
         if let Some(lost) = lost {
             self.entry.capture_lost.get_or_insert_with(|| format!("gates: {lost}"));

@@ -20,8 +20,8 @@ use murmur_core::permit::policy::{Policy, Role};
 use murmur_core::permit::request::{BeatOf, RequestId};
 use murmur_core::usage_limit::Account;
 use murmur_hook::own;
-use murmur_host::bounds::{Bounds, Turns};
-use murmur_host::own_denials::OwnDenials;
+use murmur_host::beat_limits::{BeatLimits, Turns};
+use murmur_host::local_rules::LocalRules;
 use murmur_host::protocol::AgentInfo;
 use murmur_host::state;
 use murmur_host::watchdogs::WatchdogTimeouts;
@@ -287,19 +287,19 @@ impl Job {
     }
 
     /// The guard, the rules and the deny list that apply to it; `None` if its backend asks about every call.
-    pub(super) fn own_denials(&self, dir: &DataDir) -> Option<OwnDenials> {
+    pub(super) fn local_rules(&self, dir: &DataDir) -> Option<LocalRules> {
         if self.backend.has(Capability::Hooks) {
             return None;
         }
         let own = own::find(dir, &self.user, &self.policy, &self.backend, None);
         let (project, deny) = (Project::of(&self.workspace), self.deny.as_deref());
-        Some(OwnDenials::of(dir, &self.user, project, &self.workspace, deny, self.policy, own))
+        Some(LocalRules::of(dir, &self.user, project, &self.workspace, deny, self.policy, own))
     }
 
-    /// Its bounds on time and turns.
-    pub(super) fn bounds(&self) -> Bounds {
+    /// Its beat_limits on time and turns.
+    pub(super) fn beat_limits(&self) -> BeatLimits {
         let seconds = |limit: u32| Duration::from_secs(limit.into());
-        Bounds {
+        BeatLimits {
             time: seconds(self.timeout),
             turns: Turns { most: self.max_turns.into(), is_set: !self.default_turns },
             background_wait: seconds(self.background_wait),

@@ -1,5 +1,5 @@
-//! What a beat needs to start its agent: what is looked up once, whether the agent may do anything at all, and the
-//! prompt.
+//! What a beat needs to start its agent: what is looked up once, whether the heartbeat is valid and its rules are
+//! readable, and the prompt.
 
 use super::job::{Job, Resumes, project};
 use jiff::Timestamp;
@@ -42,7 +42,7 @@ impl ResolvedPaths {
     }
 }
 
-/// Checks that an agent may do anything at all.
+/// Checks that the heartbeat has no problem and that its rules are readable; otherwise, every call would be denied.
 pub(super) fn check(job: &Job, dir: &DataDir, found: &ResolvedPaths) -> Result<(), Failure> {
     if let Some(problem) = &job.problem {
         return Err(problem.clone());

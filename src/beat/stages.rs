@@ -241,12 +241,12 @@ impl<'a> Beat<'a> {
             info: self.job.info(self.started),
             invocation: agent.invocation,
             conversation: agent.conversation,
-            bounds: Some(self.job.bounds()),
+            beat_limits: Some(self.job.beat_limits()),
             captures,
             hook: agent.hook,
             decisions: self.dir.decisions(),
             is_audited: self.job.policy.guard,
-            own_denials: self.job.own_denials(self.dir),
+            local_rules: self.job.local_rules(self.dir),
             watched: None,
         };
         let untrusted = start.trust_state.failure(&self.job.workspace, &self.job.backend);
@@ -323,8 +323,8 @@ impl<'a> Beat<'a> {
         let Concluded { conversation, registration, clients, uncounted } = concluded;
         let is_deleted = folder.is_some_and(|folder| folder.state() == FolderState::Deleted);
         if !is_deleted {
-            // An agent that was killed had no hook left to report its end. The capture of a quiet one says all that it
-            // did.
+            // A killed agent's hook can't report its end. After an `ok` beat, the pulse isn't needed: the capture has
+            // everything.
             if entry.outcome == OutcomeKind::Ok {
                 remove(dir, job.agent.as_str());
             } else {

@@ -24,7 +24,7 @@ use anyhow::{Context, bail};
 use jiff::Timestamp;
 use murmur_core::id::AgentId;
 use murmur_core::naming::{self, Candidate, LAST};
-use murmur_host::discover::{self, Condition, HostInfo, PATIENCE};
+use murmur_host::discover::{self, ANSWER_TIMEOUT, HostInfo, HostState};
 use murmur_host::protocol::{AgentInfo, HOST_PROTOCOL_VERSION};
 use murmur_host::state::AgentKind;
 use murmur_rpc::client::Client;
@@ -100,7 +100,7 @@ fn choose(
 
 /// The host of `agent`, in any condition.
 async fn find(dir: &DataDir, agent: &AgentId) -> anyhow::Result<HostInfo> {
-    let seen = discover::find(&dir.hosts(), agent, PATIENCE).await;
+    let seen = discover::find(&dir.hosts(), agent, ANSWER_TIMEOUT).await;
     Ok(seen.ok_or_else(|| unknown(dir, agent.as_str()))?)
 }
 
@@ -118,19 +118,19 @@ fn unknown(dir: &DataDir, typed: &str) -> Failure {
 /// Connects to the host of `agent`, which must be up.
 async fn connect(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Client> {
     match find(dir, agent).await?.condition {
-        Condition::Up(_) => {}
-        Condition::Incompatible(pong) => bail!(
+        HostState::Up(_) => {}
+        HostState::Incompatible(pong) => bail!(
             failure!("the host of {agent} uses protocol version {}, but this murmur uses {HOST_PROTOCOL_VERSION}", pong.protocol_version; "use the murmur that started it, version {}", pong.version)
         ),
-        Condition::Silent => bail!(
+        HostState::Silent => bail!(
             failure!("the host of {agent} does not answer"; "if it stays unresponsive, run: murmur agent stop --force {agent}")
         ),
-        Condition::Ended(_) => bail!(failure!("agent {agent} has ended"; "see: murmur show {agent}")),
-        Condition::Dead => {
+        HostState::Ended(_) => bail!(failure!("agent {agent} has ended"; "see: murmur show {agent}")),
+        HostState::Dead => {
             bail!(failure!("the host of {agent} was killed"; "clean up with: murmur agent stop {agent}"))
         }
     }
-    Client::connect(&dir.hosts(), &agent.socket(), PATIENCE)
+    Client::connect(&dir.hosts(), &agent.socket(), ANSWER_TIMEOUT)
         .await
         .with_context(|| format!("cannot reach the host of {agent}"))
 }

@@ -53,7 +53,7 @@ pub(super) async fn without_daemon(dir: &DataDir) -> Vec<RequestRow> {
 
 /// Requests that hosts report, with their calls.
 pub(super) async fn of_hosts(dir: &DataDir) -> Vec<(RequestId, Box<Request>)> {
-    let waits = discover::requests(&dir.hosts(), discover::LONG_PATIENCE).await.into_iter();
+    let waits = discover::requests(&dir.hosts(), discover::REQUESTS_TIMEOUT).await.into_iter();
     waits.filter_map(|wait| Some((wait.request, wait.call?))).collect()
 }
 
@@ -103,7 +103,8 @@ async fn waiting(dir: &DataDir, kind: RequestKind) -> anyhow::Result<Vec<Request
 async fn ask_rows(client: &mut Client) -> anyhow::Result<Vec<RequestRow>> {
     let (mut rows, mut after) = (Vec::new(), None);
     loop {
-        let page = client.answer("permission.list", json!({ "after": after }), client::PATIENCE).await?;
+        let page =
+            client.answer("permission.list", json!({ "after": after }), client::ANSWER_TIMEOUT).await?;
         let Page { requests, next } = Page::deserialize(page)?;
         rows.extend(requests);
         if next.is_none() {
@@ -120,7 +121,7 @@ pub(super) async fn answer(dir: &DataDir, response: Value) -> anyhow::Result<Req
         Err(AskError::Gone(_)) => bail!(not_running()),
         Err(error) => bail!(error.failure().after("cannot reach the daemon: ")),
     };
-    let row = client.answer("permission.respond", response, client::PATIENCE).await?;
+    let row = client.answer("permission.respond", response, client::ANSWER_TIMEOUT).await?;
     Ok(RequestRow::deserialize(row)?)
 }
 

@@ -13,7 +13,7 @@ use super::style::{Style, plain_line};
 use super::user_env::UserEnv;
 use crate::daemon::broker::Broker;
 use crate::daemon::heartbeats::{Accounts, Heartbeats, LastRuns, Running};
-use crate::daemon::status::{self, AccountHold, HeartbeatStatus, Last, Status, StatusRequest};
+use crate::daemon::status::{self, AccountHold, HeartbeatStatus, LastBeat, Status, StatusRequest};
 use crate::daemon::{approved, budgets, client, instance, last_runs, pauses};
 use anyhow::{Context, bail};
 use derun::cli::json::print as print_json;
@@ -287,7 +287,7 @@ fn add_last(dir: &DataDir, heartbeats: &mut [HeartbeatStatus]) -> anyhow::Result
             let ended_at = entry.ended().map(clock::rfc3339).unwrap_or_default();
             let heartbeat = heartbeats.swap_remove(found);
             heartbeat.learn_run(entry.started());
-            heartbeat.last = Some(Last {
+            heartbeat.last = Some(LastBeat {
                 outcome: entry.outcome,
                 stopped: entry.is_stopped(),
                 ended_at,

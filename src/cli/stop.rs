@@ -5,7 +5,7 @@ use super::requests;
 use super::status::waits;
 use super::user_env::UserEnv;
 use crate::daemon::client::{self, Beats, Ping};
-use crate::daemon::instance::{self, End};
+use crate::daemon::instance::{self, DaemonExit};
 use crate::daemon::status;
 use anyhow::bail;
 use derun::cli::stdout::stdout;
@@ -148,7 +148,7 @@ pub(super) fn leave(
             wait(end, daemon.pid, PATIENCE)?;
             Ok(Some(daemon))
         }
-        Ok(Ok((daemon, end, Err(error)))) => match wait(end, daemon.pid, client::PATIENCE) {
+        Ok(Ok((daemon, end, Err(error)))) => match wait(end, daemon.pid, client::ANSWER_TIMEOUT) {
             Ok(()) => Ok(Some(daemon)),
             Err(_) => {
                 bail!(
@@ -189,7 +189,7 @@ fn has_ended_soon(dir: &DataDir) -> anyhow::Result<bool> {
 }
 
 /// Waits for the end, at most for `patience`.
-pub(super) fn ends_within(end: End, patience: Duration) -> Option<io::Result<()>> {
+pub(super) fn ends_within(end: DaemonExit, patience: Duration) -> Option<io::Result<()>> {
     let (tell, told) = mpsc::channel();
     std::thread::spawn(move || {
         let _late = tell.send(end.wait());
@@ -198,7 +198,7 @@ pub(super) fn ends_within(end: End, patience: Duration) -> Option<io::Result<()>
 }
 
 /// Waits for the daemon `pid` to end.
-pub(super) fn wait(end: End, pid: u32, patience: Duration) -> anyhow::Result<()> {
+pub(super) fn wait(end: DaemonExit, pid: u32, patience: Duration) -> anyhow::Result<()> {
     match ends_within(end, patience) {
         Some(gone) => Ok(gone?),
         None => bail!(

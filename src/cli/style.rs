@@ -55,7 +55,7 @@ impl Colors for Style {
             Health::Active => "32",
             Health::Idle | Health::Exited => "2",
         };
-        self.paint(code, health.word())
+        self.paint(code, health.as_str())
     }
 }
 
@@ -74,7 +74,7 @@ fn code(kind: OutcomeKind) -> &'static str {
 
 /// The outcome of `entry` in a word.
 pub(super) fn word(entry: &JournalEntry) -> &'static str {
-    if entry.is_stopped() { "stopped" } else { entry.outcome.word() }
+    if entry.is_stopped() { "stopped" } else { entry.outcome.as_str() }
 }
 
 /// The text of a journal line, to print after its outcome.

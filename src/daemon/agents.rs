@@ -1,10 +1,10 @@
 //! `host.*` on the daemon's socket, for clients that know only the daemon (docs/reference/daemon-protocol.md).
 
 use murmur_core::id::AgentId;
-use murmur_host::cleanup;
-use murmur_host::discover::{self, PATIENCE};
+use murmur_host::discover::{self, ANSWER_TIMEOUT};
 use murmur_host::launch::LaunchOptions;
 use murmur_host::protocol::{Attach, Send, Stop};
+use murmur_host::reap;
 use murmur_rpc::client::{AskError, Client};
 use murmur_rpc::envelope::{Request, unknown};
 use murmur_rpc::serve::Answer;
@@ -53,27 +53,27 @@ pub async fn answer(dir: &DataDir, path: Option<&OsStr>, request: &Request) -> R
     let folder = dir.hosts();
     Ok(Answer::payload(&match &*request.msg_type {
         "host.list" => {
-            let seen = discover::scan(&folder, PATIENCE).await.map_err(|error| Failure::of(&error))?;
+            let seen = discover::scan(&folder, ANSWER_TIMEOUT).await.map_err(|error| Failure::of(&error))?;
             json!({ "agents": seen.iter().filter(|seen| seen.is_alive()).map(discover::HostInfo::object).collect::<Vec<_>>() })
         }
         "host.status" => {
             let About { agent_id, rest: Value::Object(_) } = read(payload)? else {
                 return Err(NOTHING.into());
             };
-            let seen = discover::find(&folder, &agent_id, PATIENCE).await;
+            let seen = discover::find(&folder, &agent_id, ANSWER_TIMEOUT).await;
             seen.ok_or_else(|| no_host(&agent_id))?.object()
         }
         "host.discover" => {
             let (tell, told) = tokio::sync::oneshot::channel();
-            let cleaning = folder.clone();
+            let reaping = folder.clone();
             // Stopping the leftovers of a dead host may take 2 s.
-            std::thread::spawn(move || tell.send(cleanup::clean(&cleaning, clock::now())).is_ok());
-            let cleaned =
+            std::thread::spawn(move || tell.send(reap::reap_dead(&reaping, clock::now())).is_ok());
+            let reaped =
                 told.await.map_err(|error| Failure::of(&error))?.map_err(|error| Failure::of(&error))?;
-            let seen = discover::scan(&folder, PATIENCE).await.map_err(|error| Failure::of(&error))?;
+            let seen = discover::scan(&folder, ANSWER_TIMEOUT).await.map_err(|error| Failure::of(&error))?;
             let agents: Vec<Value> =
                 seen.iter().filter(|seen| seen.is_alive()).map(discover::HostInfo::object).collect();
-            json!({ "agents": agents, "cleaned": cleaned })
+            json!({ "agents": agents, "cleaned": reaped })
         }
         "host.spawn" => {
             let wanted: LaunchOptions = read(payload)?;
@@ -84,7 +84,7 @@ pub async fn answer(dir: &DataDir, path: Option<&OsStr>, request: &Request) -> R
         }
         "host.attach" => {
             let About { agent_id, rest } = read::<About<Attach>>(payload)?;
-            let client = Client::connect(&folder, &agent_id.socket(), PATIENCE).await;
+            let client = Client::connect(&folder, &agent_id.socket(), ANSWER_TIMEOUT).await;
             let client = client.map_err(|error| {
                 error.failure().after(format_args!("cannot reach the host of {agent_id}: "))
             })?;
@@ -104,8 +104,8 @@ pub async fn answer(dir: &DataDir, path: Option<&OsStr>, request: &Request) -> R
         }
         "host.stop" => {
             let About { agent_id, rest } = read::<About<Stop>>(payload)?;
-            let patience = rest.patience()? + ENDING;
-            ask(dir, &agent_id, "stop", json!(rest), patience).await?
+            let timeout = rest.grace_period()? + ENDING;
+            ask(dir, &agent_id, "stop", json!(rest), timeout).await?
         }
         other => return Err(unknown(other, &REQUEST_TYPES)),
     }))
@@ -118,11 +118,11 @@ async fn ask(
     agent: &AgentId,
     msg_type: &str,
     payload: Value,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<Value, Failure> {
     let asked = async {
-        let mut client = Client::connect(&dir.hosts(), &agent.socket(), PATIENCE).await?;
-        client.answer(msg_type, payload, patience).await
+        let mut client = Client::connect(&dir.hosts(), &agent.socket(), ANSWER_TIMEOUT).await?;
+        client.answer(msg_type, payload, timeout).await
     };
     asked.await.map_err(|error: AskError| match error {
         AskError::Gone(_) => no_host(agent),

@@ -4,16 +4,17 @@
 //! The broker, owned by the daemon's loop, keeps deferred calls on disk and collects events.
 
 mod always;
+mod answer_content;
 pub mod body;
 mod capacity;
 pub mod hook_connection;
 mod messages;
 pub mod model;
-mod reply;
 pub mod requests;
 mod waiting;
 
 use super::heartbeats::DeferredBeat;
+use answer_content::{answer, unreadable};
 use body::Body;
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::id::AgentId;
@@ -22,14 +23,17 @@ use murmur_core::permit::request::{Answer, Answerer, Approver, Request, RequestI
 use murmur_core::permit::rules::Action;
 use murmur_store::journal::decisions;
 use murmur_store::journal::deferred::{self, DeferredCall, Folder};
-use reply::{answer, unreadable};
-use requests::{AnswerEffect, AnswerError, Open, OpenState, RequestEnd, Requests, Sent, Timeout};
+use requests::{
+    AnswerEffect, AnswerError, OpenRequest, OpenState, RequestEnd, Requests, SendResult, Timeout,
+};
 use std::path::PathBuf;
 use sys::error::{Failure, Hinted};
 use sys::paths::DataDir;
 use tokio::sync::oneshot;
 
-pub use messages::{AnswerTo, BrokerCommand, Cursor, Page, Reply, RequestKind, RequestRow, Response};
+pub use messages::{
+    AnswerCommand, AnswerContent, AnswerTo, BrokerCommand, Cursor, Page, RequestKind, RequestRow,
+};
 use messages::{AskedRequest, PAGE};
 
 /// An event of the broker.
@@ -142,14 +146,14 @@ impl Broker {
             }
         };
         match self.requests.ask(request, input, sender, now) {
-            Sent::Waiting(id) => {
+            SendResult::Waiting(id) => {
                 if is_shown && let Some(row) = self.row(&id) {
                     self.events.push(BrokerEvent::Opened(Box::new(row)));
                 }
                 self.sync(&id);
                 let _heard = to.send(id);
             }
-            Sent::Answered(id, answer, sender) => {
+            SendResult::Answered(id, answer, sender) => {
                 // An answer is delivered only once, so this is recorded first.
                 let kept = self.sync(&id);
                 let _heard = to.send(id.clone());
@@ -196,14 +200,14 @@ impl Broker {
         late
     }
 
-    fn respond(&mut self, response: Response) -> Result<RequestRow, Failure> {
-        let Response { id, reply, channel, input_sha256, answerer } = response;
+    fn respond(&mut self, command: AnswerCommand) -> Result<RequestRow, Failure> {
+        let AnswerCommand { id, content, channel, input_sha256, answerer } = command;
         let request = self.requests.unanswered(&id).map_err(|error| error.failure())?;
         if request.whom == Approver::Model {
             return Err(AnswerError::Unknown(id).failure());
         }
         // A request that cannot be shown cannot be answered.
-        let request = match self.requests.get(&id).map(Open::whole) {
+        let request = match self.requests.get(&id).map(OpenRequest::whole) {
             Some(request) => request.map_err(|error| unreadable(&id, &error))?,
             None => return Err(AnswerError::Unknown(id).failure()),
         };
@@ -212,16 +216,16 @@ impl Broker {
             return Err(AnswerError::Changed(id).failure());
         }
         let answerer = answerer.map(|answerer| Answerer { channel, ..answerer });
-        let rule = match reply {
-            Reply::Decision { decision: DecisionKind::Allow, always: true, ref patterns, .. } => {
+        let rule = match content {
+            AnswerContent::Decision { decision: DecisionKind::Allow, always: true, ref patterns, .. } => {
                 Some((Action::Allow, patterns.clone()))
             }
-            Reply::Decision { decision: DecisionKind::Deny, always: true, ref patterns, .. } => {
+            AnswerContent::Decision { decision: DecisionKind::Deny, always: true, ref patterns, .. } => {
                 Some((Action::Deny, patterns.clone()))
             }
             _ => None,
         };
-        let answer = Answer { answered_by: answerer, ..answer(&id, &request, reply)? };
+        let answer = Answer { answered_by: answerer, ..answer(&id, &request, content)? };
         // Before the answer: without the rule, the answer is not given either.
         if let Some((action, patterns)) = rule {
             always::add(&self.dir, &self.home, &request, action, patterns)?;
@@ -235,7 +239,7 @@ impl Broker {
     fn answer_request(&mut self, id: &RequestId, answer: Answer) -> Result<(), Failure> {
         let row = self.row(id);
         let word = if answer.decision == DecisionKind::Allow { "allowed" } else { "denied" };
-        let kept = self.requests.get(id).map(Open::deferred_call);
+        let kept = self.requests.get(id).map(OpenRequest::deferred_call);
         if let Some(mut call) = kept.transpose().map_err(|error| unreadable(id, &error))?.flatten() {
             // On disk first, so that an accepted answer is not lost.
             call.state = deferred::DeferredState::Answered(answer.clone());
@@ -302,7 +306,7 @@ impl Broker {
     /// The beats that wait for an answer or to be resumed.
     #[must_use]
     pub fn beats(&self) -> Vec<DeferredBeat> {
-        let beat = |(id, open): (&RequestId, &Open<AnswerTo>)| {
+        let beat = |(id, open): (&RequestId, &OpenRequest<AnswerTo>)| {
             let (is_answered, by_person) = match &open.state {
                 OpenState::Deferred(deferred::DeferredState::Deferred { .. }) => (false, false),
                 OpenState::Deferred(
@@ -379,7 +383,7 @@ impl Broker {
 
     /// Syncs the state of `id` to disk; returns whether that worked.
     fn sync(&mut self, id: &RequestId) -> bool {
-        let kept = match self.requests.get(id).map(Open::deferred_call).transpose() {
+        let kept = match self.requests.get(id).map(OpenRequest::deferred_call).transpose() {
             Ok(Some(Some(call))) => self.folder.put(id, &call).map_err(|error| Failure::of(&error)),
             Ok(_) => self.folder.remove(id).map_err(|error| Failure::of(&error)),
             Err(error) => Err(unreadable(id, &error)),

@@ -2,7 +2,7 @@
 //!
 //! Takes the heartbeats; returns which budgets the new lines use up. `murmur_core::spending` decides.
 
-use super::heartbeats::{Held, HeldKind};
+use super::heartbeats::{HeartbeatHold, HoldKind};
 use crate::outcome::notice;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
@@ -44,7 +44,7 @@ pub struct Budgets {
 const AT_ONCE: u64 = 1 << 20;
 
 impl Budgets {
-    /// Takes over the budgets of `heartbeats`. If they changed, reads the journal from its beginning, and returns true.
+    /// Loads the budgets of `heartbeats`. If they changed, reads the journal from its beginning, and returns true.
     pub fn load<'a>(
         &mut self,
         journal: &Path,
@@ -182,11 +182,11 @@ pub fn held<'a>(
     ledger: &Ledger,
     heartbeats: impl Iterator<Item = &'a Heartbeat>,
     now: Timestamp,
-) -> HashMap<HeartbeatId, Held> {
+) -> HashMap<HeartbeatId, HeartbeatHold> {
     let held = |heartbeat: &Heartbeat| {
         let used_up = ledger.hold(heartbeat, now)?;
         let (until, why) = (used_up.until, used_up.to_string());
-        Some((heartbeat.id.clone(), Held { kind: HeldKind::Budget, until, why }))
+        Some((heartbeat.id.clone(), HeartbeatHold { kind: HoldKind::Budget, until, why }))
     };
     heartbeats.filter(|heartbeat| heartbeat.settings.budgets.is_some()).filter_map(held).collect()
 }

@@ -11,7 +11,7 @@ use sys::clock;
 use sys::paths::DataDir;
 
 /// How long a daemon may take to answer.
-pub const PATIENCE: Duration = Duration::from_secs(5);
+pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The response to `ping`. The aliases are the keys of older daemons.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -79,7 +79,7 @@ pub enum Beats {
 
 /// Connects to the daemon of `dir`.
 pub async fn connect(dir: &DataDir) -> Result<Client, AskError> {
-    Client::connect(dir.root(), dir.socket_name(), PATIENCE).await
+    Client::connect(dir.root(), dir.socket_name(), ANSWER_TIMEOUT).await
 }
 
 /// Sends a ping.
@@ -89,12 +89,12 @@ pub async fn ping(client: &mut Client) -> Result<Ping, AskError> {
 
 /// Tells the daemon to stop. It has ended when its lock is free.
 pub async fn stop(client: &mut Client, beats: Beats) -> Result<(), AskError> {
-    client.answer("stop", json!({ "beats": beats }), PATIENCE).await.map(drop)
+    client.answer("stop", json!({ "beats": beats }), ANSWER_TIMEOUT).await.map(drop)
 }
 
 /// Follows events, starting with number `from` or the next one.
 pub async fn attach(client: &mut Client, from: Option<u64>) -> Result<Attached, AskError> {
-    let answer = client.attach(from, PATIENCE).await?;
+    let answer = client.attach(from, ANSWER_TIMEOUT).await?;
     serde_json::from_value(answer).map_err(|error| AskError::Garbled(error.to_string()))
 }
 
@@ -113,7 +113,7 @@ async fn ask<T: DeserializeOwned>(
     msg_type: &str,
     payload: Value,
 ) -> Result<T, AskError> {
-    client.answer_as(msg_type, payload, PATIENCE).await
+    client.answer_as(msg_type, payload, ANSWER_TIMEOUT).await
 }
 
 #[cfg(test)]

@@ -120,8 +120,8 @@ impl ConfigWatcher {
         self.reload_at.get_or_insert_with(|| Instant::now() + SETTLE);
     }
 
-    /// Reads again only what was edited, and returns the heartbeats of the workspaces in which it was. Returns `None`
-    /// if more may have changed: call [`Self::reload`] then.
+    /// Rereads only the edited files and returns the heartbeats of their workspaces. Returns `None` if more may have
+    /// changed: call [`Self::reload`] then.
     pub fn edited(&mut self) -> Option<Vec<Heartbeat>> {
         let Edits::Paths(paths) = &mut self.edits else { return None };
         let paths = std::mem::take(paths);
@@ -150,7 +150,7 @@ impl ConfigWatcher {
         }
     }
 
-    /// Takes over that murmur replaced config.json to write `runs` into it, so that it needn't be read again.
+    /// Records that murmur itself wrote `runs` to config.json, so that it isn't reread.
     pub fn runs_written(&mut self, replaced: &Replaced, runs: &Runs) {
         let runs =
             runs.iter().map(|(HeartbeatRef { workspace, name }, at)| (&**workspace, name.as_deref(), *at));

@@ -8,7 +8,7 @@ use super::client::Attached;
 use super::heartbeats::HoldChange;
 use super::hosts::HostChange;
 use super::notifier_process::read_up_to;
-use ::notify::state::Journal;
+use ::notify::state::JournalPosition;
 use jiff::Timestamp;
 use murmur_core::id::{AgentId, BeatId};
 use murmur_host::protocol::AgentInfo;
@@ -66,7 +66,7 @@ pub struct BeatStarted {
 /// the keys of older daemons.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Ended {
+pub struct JournalLineEvent {
     /// The inode of the line's file.
     #[serde(alias = "journal_inode")]
     pub journal_inode: u64,
@@ -98,7 +98,7 @@ impl Events {
 
     /// Up to where the journal was read.
     #[must_use]
-    pub fn journal(&self) -> Journal {
+    pub fn journal(&self) -> JournalPosition {
         read_up_to(&self.tail)
     }
 
@@ -158,7 +158,11 @@ impl Events {
                     LineKind::Budget => "budget_used_up",
                     LineKind::Beat | LineKind::Unguarded | LineKind::Other => "journal_line",
                 };
-                self.push(event_type, &agent, &Ended { journal_inode: inode, journal_end: end, entry });
+                self.push(
+                    event_type,
+                    &agent,
+                    &JournalLineEvent { journal_inode: inode, journal_end: end, entry },
+                );
                 continue;
             }
             see(&entry);
@@ -169,7 +173,11 @@ impl Events {
                 self.running.remove(beat);
                 self.ended.insert(beat.clone());
             }
-            self.push("beat_ended", &agent, &Ended { journal_inode: inode, journal_end: end, entry });
+            self.push(
+                "beat_ended",
+                &agent,
+                &JournalLineEvent { journal_inode: inode, journal_end: end, entry },
+            );
         }
         more
     }

@@ -33,7 +33,7 @@ pub use deferred_beat::DeferredBeat;
 pub use entry::{DroppedRuns, ScheduledHeartbeat};
 pub use failing::StreakChange;
 pub use heartbeat_ref::HeartbeatRef;
-pub use held::{Accounts, Held, HeldKind, HoldChange};
+pub use held::{Accounts, HeartbeatHold, HoldChange, HoldKind};
 pub use last_run::{Correction, LastRuns};
 pub use refusal::{StartRefusal, approve_hint};
 pub use running::Running;
@@ -66,7 +66,7 @@ pub struct Heartbeats {
     /// The failures in a row of heartbeats.
     streaks: Streaks,
     /// The heartbeats whose budgets are used up.
-    over_budget: HashMap<HeartbeatId, Held>,
+    over_budget: HashMap<HeartbeatId, HeartbeatHold>,
 }
 
 /// A beat to start.
@@ -97,15 +97,15 @@ impl Heartbeats {
         now: Timestamp,
     ) -> Vec<Correction> {
         let mut corrections = Vec::new();
-        // By their places in `indices`: a table of them would be as large as both lists together.
+        // By their index in `indices`: a table of them would be as large as both lists together.
         let mut known: Vec<Option<ScheduledHeartbeat>> =
             std::mem::take(&mut self.entries).into_iter().map(Some).collect();
         self.entries = heartbeats
             .into_iter()
             .map(|heartbeat| {
                 let said = heartbeat.last_run;
-                let place = self.indices.get(&heartbeat.id);
-                let (is_news, before, mut entry) = match place.and_then(|place| known.get_mut(*place)?.take())
+                let index = self.indices.get(&heartbeat.id);
+                let (is_news, before, mut entry) = match index.and_then(|index| known.get_mut(*index)?.take())
                 {
                     Some(old) => {
                         let before = old.heartbeat.last_run;
@@ -127,7 +127,7 @@ impl Heartbeats {
             })
             .collect();
         let ids = self.entries.iter().map(|entry| entry.heartbeat.id.clone());
-        self.indices = ids.enumerate().map(|(place, id)| (id, place)).collect();
+        self.indices = ids.enumerate().map(|(index, id)| (id, index)).collect();
         let gone =
             known.into_iter().flatten().filter(|entry| !self.indices.contains_key(&entry.heartbeat.id));
         self.retired.extend(gone.filter_map(|entry| Some((entry.heartbeat.id, entry.last_run?))));
@@ -155,18 +155,18 @@ impl Heartbeats {
         at: Timestamp,
         now: Timestamp,
     ) -> bool {
-        let Some(place) = self.place(workspace, name) else { return false };
-        let is_news = self.entries[place].last_run.is_none_or(|last| last < at);
+        let Some(index) = self.index_of(workspace, name) else { return false };
+        let is_news = self.entries[index].last_run.is_none_or(|last| last < at);
         if is_news {
-            self.change(place, |entry| entry.set_last_run(Some(at), now));
+            self.change(index, |entry| entry.set_last_run(Some(at), now));
         }
         is_news
     }
 
     /// Records that config.json has this run.
     pub fn set_written(&mut self, workspace: &Path, name: Option<&str>, at: Timestamp) {
-        if let Some(place) = self.place(workspace, name) {
-            self.entries[place].heartbeat.last_run = Some(at);
+        if let Some(index) = self.index_of(workspace, name) {
+            self.entries[index].heartbeat.last_run = Some(at);
         }
     }
 
@@ -212,7 +212,7 @@ impl Heartbeats {
         if self.stopping {
             return Err(StartRefusal::Stopping);
         }
-        let Some(index) = self.place(workspace, name) else {
+        let Some(index) = self.index_of(workspace, name) else {
             let here = self.entries.iter().filter(|entry| *entry.heartbeat.workspace == *workspace);
             let names = here.map(|entry| entry.heartbeat.name.as_deref().unwrap_or("null"));
             return Err(StartRefusal::not_found(workspace, names));
@@ -283,8 +283,8 @@ impl Heartbeats {
         pause: SignedDuration,
     ) -> Option<Running> {
         let running = self.running.remove(beat)?;
-        if let Some(place) = self.place(&running.workspace, running.name.as_deref()) {
-            self.change(place, |entry| {
+        if let Some(index) = self.index_of(&running.workspace, running.name.as_deref()) {
+            self.change(index, |entry| {
                 entry.set_last_run(before, now);
                 entry.not_before = now.checked_add(pause).ok();
                 entry.changed = entry.changed.or(entry.started_by.take());
@@ -302,8 +302,8 @@ impl Heartbeats {
         before: Option<Timestamp>,
         now: Timestamp,
     ) {
-        if let Some(place) = self.place(workspace, name) {
-            self.change(place, |entry| entry.set_last_run(before, now));
+        if let Some(index) = self.index_of(workspace, name) {
+            self.change(index, |entry| entry.set_last_run(before, now));
         }
     }
 
@@ -330,55 +330,55 @@ impl Heartbeats {
         if self.running.len() >= self.max_concurrent {
             return self.overlaps_at();
         }
-        let due = self.queue.iter().find(|(_, place)| self.is_free(*place)).map(|(at, _)| *at);
+        let due = self.queue.iter().find(|(_, index)| self.is_free(*index)).map(|(at, _)| *at);
         due.into_iter().chain(self.resumes_at()).chain(self.overlaps_at()).min()
     }
 
     /// The heartbeat that has been due for longest and can start.
     fn longest_due(&self, now: Timestamp) -> Option<usize> {
-        let mut due = self.queue.range(..=(now, usize::MAX)).map(|(_, place)| *place);
-        due.find(|place| self.is_free(*place))
+        let mut due = self.queue.range(..=(now, usize::MAX)).map(|(_, index)| *index);
+        due.find(|index| self.is_free(*index))
     }
 
-    /// Whether the heartbeat at `place` may start when due.
-    fn is_free(&self, place: usize) -> bool {
-        self.entries.get(place).is_some_and(|entry| !self.is_taken(entry) && !self.is_deferred(entry))
+    /// Whether the heartbeat at `index` may start when due.
+    fn is_free(&self, index: usize) -> bool {
+        self.entries.get(index).is_some_and(|entry| !self.is_taken(entry) && !self.is_deferred(entry))
     }
 
     fn is_taken(&self, entry: &ScheduledHeartbeat) -> bool {
         self.running.holds(&entry.heartbeat.workspace)
     }
 
-    fn place(&self, workspace: &Path, name: Option<&str>) -> Option<usize> {
-        let place = self.indices.get(&HeartbeatId::new(workspace, name)).copied()?;
+    fn index_of(&self, workspace: &Path, name: Option<&str>) -> Option<usize> {
+        let index = self.indices.get(&HeartbeatId::new(workspace, name)).copied()?;
         // Ids are text: two paths that are not UTF-8 can have the same.
-        if self.entries[place].is(workspace, name) {
-            return Some(place);
+        if self.entries[index].is(workspace, name) {
+            return Some(index);
         }
         self.entries.iter().position(|entry| entry.is(workspace, name))
     }
 
-    /// Changes the heartbeat at `place` and updates the queue.
-    fn change(&mut self, place: usize, change: impl FnOnce(&mut ScheduledHeartbeat)) {
-        let entry = &mut self.entries[place];
+    /// Changes the heartbeat at `index` and updates the queue.
+    fn change(&mut self, index: usize, change: impl FnOnce(&mut ScheduledHeartbeat)) {
+        let entry = &mut self.entries[index];
         let before = entry.due();
         change(entry);
         let after = entry.due();
         if before != after {
-            before.map(|at| self.queue.remove(&(at, place)));
-            after.map(|at| self.queue.insert((at, place)));
+            before.map(|at| self.queue.remove(&(at, index)));
+            after.map(|at| self.queue.insert((at, index)));
         }
     }
 
     fn queue_all(&mut self) {
         let entries = self.entries.iter().enumerate();
-        self.queue = entries.filter_map(|(place, entry)| Some((entry.due()?, place))).collect();
+        self.queue = entries.filter_map(|(index, entry)| Some((entry.due()?, index))).collect();
     }
 
     /// Whether the heartbeat is configured.
     #[must_use]
     pub fn has(&self, workspace: &Path, name: Option<&str>) -> bool {
-        self.place(workspace, name).is_some()
+        self.index_of(workspace, name).is_some()
     }
 
     /// The heartbeats.

@@ -4,7 +4,7 @@
 
 use super::config_watcher::changes;
 use murmur_core::id::AgentId;
-use murmur_host::cleanup::{self, Cleaned};
+use murmur_host::reap::{self, Reaped};
 use murmur_host::record::Record;
 use murmur_host::registration;
 use murmur_host::state::AgentKind;
@@ -25,8 +25,8 @@ pub struct Hosts {
     watch: Option<Watch>,
     known: HashMap<AgentId, WatchedHost>,
     ends: JoinSet<(AgentId, Identity)>,
-    cleaning: Option<oneshot::Receiver<io::Result<Cleaned>>>,
-    /// Another host died during a cleanup.
+    reaping: Option<oneshot::Receiver<io::Result<Reaped>>>,
+    /// Another host died while reaping.
     is_dirty: bool,
 }
 
@@ -52,8 +52,8 @@ pub enum HostEvent {
     Changed(io::Result<Changes>),
     /// A host ended or died.
     Ended(AgentId, Identity),
-    /// A cleanup finished.
-    Cleaned(io::Result<Cleaned>),
+    /// Reaping finished.
+    Reaped(io::Result<Reaped>),
 }
 
 /// A change among the hosts.
@@ -81,7 +81,7 @@ impl Hosts {
         atomic::create_private_subfolder(&folder)?;
         let watch = Watch::new(places(&folder)).ok();
         let (known, ends) = (HashMap::new(), JoinSet::new());
-        Ok(Self { folder, watch, known, ends, cleaning: None, is_dirty: false })
+        Ok(Self { folder, watch, known, ends, reaping: None, is_dirty: false })
     }
 
     /// Waits until something happens.
@@ -89,7 +89,7 @@ impl Hosts {
         tokio::select! {
             changed = changes(&mut self.watch) => HostEvent::Changed(changed),
             Some(Ok((agent, host))) = self.ends.join_next() => HostEvent::Ended(agent, host),
-            cleaned = cleaned(&mut self.cleaning) => HostEvent::Cleaned(cleaned),
+            reaped = reaped(&mut self.reaping) => HostEvent::Reaped(reaped),
         }
     }
 
@@ -108,7 +108,7 @@ impl Hosts {
                 let ended =
                     self.known.remove(&agent).map(|known| known.record).filter(|ended| ended.host == host);
                 if self.has_leftovers(&agent) {
-                    self.clean();
+                    self.reap();
                 }
                 // Another host may have replaced it.
                 let found = look(&self.folder.join(agent.record()));
@@ -116,12 +116,12 @@ impl Hosts {
                 changes.splice(0..0, ended.map(Box::new).map(HostChange::Ended));
                 Ok(changes)
             }
-            HostEvent::Cleaned(cleaned) => {
-                self.cleaning = None;
+            HostEvent::Reaped(reaped) => {
+                self.reaping = None;
                 if std::mem::take(&mut self.is_dirty) {
-                    self.clean();
+                    self.reap();
                 }
-                cleaned.map(|_| Vec::new())
+                reaped.map(|_| Vec::new())
             }
         }
     }
@@ -169,7 +169,7 @@ impl Hosts {
         }
     }
 
-    /// Takes over the records of hosts; returns the new hosts.
+    /// Adds the hosts with these records; returns the changes.
     fn take(&mut self, found: Vec<LockFile>) -> Vec<HostChange> {
         let mut changes = Vec::new();
         let mut any_dead = false;
@@ -200,7 +200,7 @@ impl Hosts {
             changes.push(HostChange::Started(Box::new(record)));
         }
         if any_dead {
-            self.clean();
+            self.reap();
         }
         changes
     }
@@ -228,18 +228,18 @@ impl Hosts {
     }
 
     /// Cleans up after dead hosts in a thread, as stopping leftovers may take 2 s.
-    pub fn clean(&mut self) {
-        if self.cleaning.is_some() {
+    pub fn reap(&mut self) {
+        if self.reaping.is_some() {
             self.is_dirty = true;
             return;
         }
         let (tell, told) = oneshot::channel();
         let folder = self.folder.clone();
-        let clean = move || {
-            let _daemon_gone = tell.send(cleanup::clean(&folder, clock::now()));
+        let reap = move || {
+            let _daemon_gone = tell.send(reap::reap_dead(&folder, clock::now()));
         };
-        let started = std::thread::Builder::new().name("clean".to_owned()).spawn(clean);
-        self.cleaning = started.is_ok().then_some(told);
+        let started = std::thread::Builder::new().name("reap".to_owned()).spawn(reap);
+        self.reaping = started.is_ok().then_some(told);
     }
 
     /// The ids of hosted agents, sorted.
@@ -262,8 +262,8 @@ fn places(folder: &Path) -> Vec<WatchedFolder> {
     std::iter::once(inside).chain(WatchedFolder::of(folder)).collect()
 }
 
-async fn cleaned(cleaning: &mut Option<oneshot::Receiver<io::Result<Cleaned>>>) -> io::Result<Cleaned> {
-    match cleaning {
+async fn reaped(reaping: &mut Option<oneshot::Receiver<io::Result<Reaped>>>) -> io::Result<Reaped> {
+    match reaping {
         Some(told) => told.await.unwrap_or_else(|_| Err(io::ErrorKind::Interrupted.into())),
         None => std::future::pending().await,
     }

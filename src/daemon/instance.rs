@@ -100,16 +100,16 @@ fn open(dir: &DataDir) -> io::Result<Option<File>> {
     }
 }
 
-/// The end of the current daemon, not of a later one.
+/// The exit of the current daemon, not of a later one.
 #[derive(Debug)]
-pub struct End(Option<File>);
+pub struct DaemonExit(Option<File>);
 
-/// Returns the end of the current daemon; without one it does not wait.
-pub fn end(dir: &DataDir) -> io::Result<End> {
-    open(dir).map(End)
+/// Returns the exit of the current daemon; without one it does not wait.
+pub fn end(dir: &DataDir) -> io::Result<DaemonExit> {
+    open(dir).map(DaemonExit)
 }
 
-impl End {
+impl DaemonExit {
     /// Waits for it.
     pub fn wait(self) -> io::Result<()> {
         self.0.map_or(Ok(()), |file| file.lock_shared())

@@ -3,7 +3,7 @@
 //! config.json has the same, but an editor that saves an old copy sets it back. Later runs are in the journal.
 
 use super::heartbeats::{Heartbeats, LastRuns, ScheduledHeartbeat};
-use super::state::JournalLine;
+use super::state::BeatSummary;
 use super::state_files;
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::heartbeat::HeartbeatId;
@@ -92,7 +92,7 @@ pub struct MissedRuns {
     /// The last runs.
     pub last: LastRuns,
     /// The ends of beats that do not count as successes or failures yet, oldest first.
-    pub uncounted: Vec<JournalLine>,
+    pub uncounted: Vec<BeatSummary>,
 }
 
 /// Returns the runs in the journal since `as_of`, or without it, each heartbeat's last run in the whole journal. Only
@@ -138,7 +138,7 @@ fn between(
         let Some(heartbeat) = wanted.get(&id) else { continue };
         let is_missed = since.zip(entry.ended()).is_none_or(|(since, ended)| ended >= since);
         let is_uncounted = is_missed && !heartbeat.has_counted(began);
-        let line = JournalLine::of(&entry);
+        let line = BeatSummary::of(&entry);
         // Lines before a success or a counted end don't matter; without `since`, they may have been counted or reset.
         if !is_uncounted || line.end == BeatEnd::Success || since.is_none() {
             wanted.remove(&id);

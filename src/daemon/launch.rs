@@ -27,7 +27,7 @@ pub enum BeatReport {
     /// The line is in the journal.
     #[serde(rename = "journalled")]
     Journaled,
-    /// The line is in the reserve or the beat's record until it can be written to the journal.
+    /// The line is in the journal reserve or the beat's record until it can be written to the journal.
     Waiting,
     /// The line could not be stored anywhere else.
     #[serde(rename = "homeless")]

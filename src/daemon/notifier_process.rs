@@ -1,7 +1,7 @@
 //! The notifier's process: runs while config.toml's `notify` has something to do, restarted when that changes or it
 //! ends.
 
-use ::notify::state::{Journal, State};
+use ::notify::state::{JournalPosition, State};
 use murmur_core::config::settings::Settings;
 use murmur_rpc::caller::Caller;
 use murmur_store::journal::tail::Tail;
@@ -31,7 +31,7 @@ pub struct NotifierProcess {
     /// The file as last read.
     stamp: Option<Stamp>,
     /// Where the journal ended when the daemon started; `None` after the first look at config.toml.
-    started_at: Option<Journal>,
+    started_at: Option<JournalPosition>,
     is_wanted: bool,
     child: Option<Child>,
     restart_at: Option<Instant>,
@@ -58,7 +58,7 @@ impl NotifierPid {
 impl NotifierProcess {
     /// Starts nothing yet. The journal ends at `end`.
     #[must_use]
-    pub fn new(dir: DataDir, settings: PathBuf, end: Journal, pid: NotifierPid) -> Self {
+    pub fn new(dir: DataDir, settings: PathBuf, end: JournalPosition, pid: NotifierPid) -> Self {
         let (stamp, started_at) = (None, Some(end));
         Self { dir, settings, stamp, started_at, is_wanted: false, child: None, restart_at: None, pid }
     }
@@ -87,7 +87,7 @@ impl NotifierProcess {
 
     /// Makes the first notifier begin at `end`, or else at the journal's end: what happens before it is ready is news
     /// too.
-    fn begin_at(&self, end: Option<Journal>) -> io::Result<()> {
+    fn begin_at(&self, end: Option<JournalPosition>) -> io::Result<()> {
         let path = self.dir.notify();
         if path.symlink_metadata().is_ok() {
             return Ok(());
@@ -138,9 +138,9 @@ impl NotifierProcess {
 
 /// Up to where `tail` has read the journal.
 #[must_use]
-pub fn read_up_to(tail: &Tail) -> Journal {
+pub fn read_up_to(tail: &Tail) -> JournalPosition {
     let position = tail.position();
-    Journal { inode: position.inode, end: position.end, number: tail.number() }
+    JournalPosition { inode: position.inode, end: position.end, number: tail.number() }
 }
 
 fn spawn(data_dir: &Path) -> io::Result<Child> {

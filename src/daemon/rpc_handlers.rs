@@ -1,9 +1,9 @@
-//! The daemon's RPC handlers. `ping` is answered here and `host.*` by [`agents`]; everything else becomes a [`Command`]
-//! for the loop, which answers it.
+//! The daemon's RPC handlers. `ping` and `detach` are answered here and `host.*` by [`agents`]; requests for a model go
+//! to [`model`]. Everything else becomes a [`Command`] for the loop, which answers it.
 
 use super::agents;
 use super::broker::model::Models;
-use super::broker::{BrokerCommand, Cursor, Response};
+use super::broker::{AnswerCommand, BrokerCommand, Cursor};
 use super::broker::{hook_connection, model};
 use super::claims;
 use super::client::{Attached, Beats, Ping};
@@ -164,9 +164,9 @@ impl RpcHandlers {
                 ))
             }
             "permission.respond" | "question.respond" => {
-                let response = Response { answerer: caller.answerer(), ..read(request)? };
+                let command = AnswerCommand { answerer: caller.answerer(), ..read(request)? };
                 Ok(Answer::payload(
-                    &self.command(|to| Command::Broker(BrokerCommand::Respond(response, to))).await??,
+                    &self.command(|to| Command::Broker(BrokerCommand::Respond(command, to))).await??,
                 ))
             }
             other if other.starts_with(agents::PREFIX) => {

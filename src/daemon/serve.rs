@@ -1,8 +1,7 @@
 //! The daemon's event loop: waits for events, hands them to [`State`], and carries out the effects that it decides on.
 //!
-//! It doesn't poll: it sleeps until a beat is due, a file changes, a beat ends, or a client sends a command. It ticks
-//! only where files cannot be watched or the user asks for it (docs/design/architecture.md lists what is polled
-//! besides).
+//! It sleeps until a beat is due, a file changes, a beat ends, or a client sends a command.
+//! docs/design/architecture.md lists the few things that it polls.
 //!
 //! `serve/sources.rs` is where events come from and `serve/effects.rs` carries out effects, with `serve/beats.rs`,
 //! `serve/limits.rs`, `serve/failures.rs`, `serve/observe.rs` and `serve/requests.rs`. `serve/commands.rs` handles

@@ -2,7 +2,7 @@
 //! that new beats get random ids.
 //!
 //! The runner (`serve.rs`) handles some inputs without it: it answers status and attach commands, passes commands about
-//! requests to the broker, writes files behind, and keeps track of hosts, agents, the notifier and edits of
+//! requests to the broker, batches writes (write-behind), and keeps track of hosts, agents, the notifier and edits of
 //! config.json.
 //!
 //! The daemon goes through its `Stage`s, and each beat that it starts through its `Phase`s. Effects are carried out in
@@ -11,9 +11,9 @@
 //! `state/beats.rs` starts beats and handles their end, `state/observe.rs` follows config.json, the journal and the
 //! beats of others, and `state/stop.rs` stops the daemon.
 
+mod beat_summary;
 mod beats;
 mod event;
-mod journal_line;
 mod observe;
 mod stop;
 #[cfg(test)]
@@ -26,8 +26,8 @@ use murmur_core::id::BeatId;
 use murmur_core::permit::request::RequestId;
 use std::collections::HashMap;
 
+pub use beat_summary::BeatSummary;
 pub use event::{Configuration, Effect, Event, Orphan, Recorded, StartRequest};
-pub use journal_line::JournalLine;
 
 /// The state on which the daemon's decisions depend.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ enum Stage {
     Starting(Vec<StartRequest>),
     /// It starts beats.
     Running,
-    /// It leaves its beats to the next daemon once each has a record, which no longer needs this daemon.
+    /// It waits until each of its beats has a record, then leaves them to the next daemon.
     Leaving,
     /// It has told its beats to end.
     Ending,
@@ -197,7 +197,7 @@ impl State {
             Event::Concluded { beat, report } => self.concluded(beat, report, now),
             Event::Stop(beats) => self.stop(beats),
             Event::Lost(lost) => self.stop_without_folder(lost),
-            Event::Held(held) => self.held(&held),
+            Event::RecordsLocked(locked) => self.records_locked(&locked),
             Event::OthersRunning(are_running) => self.others_running(are_running),
             Event::TimedOut => self.timed_out(),
         }
@@ -216,7 +216,7 @@ impl State {
             Effect::ExpireRequests,
             Effect::SurveyHosts,
             // A killed host may have left only its socket, which a survey does not see.
-            Effect::CleanHosts,
+            Effect::ReapHosts,
             // Missed ends of beats count on top of them.
             Effect::ReadFailures,
             Effect::ReadSavedRuns,

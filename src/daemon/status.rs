@@ -2,7 +2,7 @@
 
 mod collect;
 
-use super::heartbeats::{Held, HeldKind};
+use super::heartbeats::{HeartbeatHold, HoldKind};
 use super::pauses::Pause;
 use crate::beat::sources;
 use crate::outcome::OutcomeKind;
@@ -100,7 +100,7 @@ pub fn holds(limits: &Limits, now: Timestamp) -> Vec<AccountHold> {
 pub struct HeldStatus {
     /// What holds it.
     #[serde(default)]
-    pub kind: HeldKind,
+    pub kind: HoldKind,
     /// Until when, RFC 3339.
     pub until: String,
     /// Why.
@@ -109,8 +109,8 @@ pub struct HeldStatus {
 
 impl HeldStatus {
     /// What holds a heartbeat, unless that is over.
-    fn of(held: Option<&Held>, now: Timestamp) -> Option<Self> {
-        let Held { kind, until, why } = held.filter(|held| now < held.until)?;
+    fn of(held: Option<&HeartbeatHold>, now: Timestamp) -> Option<Self> {
+        let HeartbeatHold { kind, until, why } = held.filter(|held| now < held.until)?;
         Some(Self { kind: *kind, until: rfc3339(*until), why: why.clone() })
     }
 }
@@ -163,7 +163,7 @@ pub struct HeartbeatStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_run_ahead: Option<String>,
     /// The outcome of the last beat in the journal.
-    pub last: Option<Last>,
+    pub last: Option<LastBeat>,
     /// RFC 3339; in the past if it is due, 1970 if it never ran. `None` if it is not scheduled or no daemon runs.
     pub next_run: Option<String>,
     /// Why `next_run` is later than the schedule says.
@@ -173,7 +173,7 @@ pub struct HeartbeatStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped: Option<Dropped>,
     /// The running beat.
-    pub running: Option<Now>,
+    pub running: Option<RunningBeat>,
     /// Whether it is due and waits for another beat to end.
     pub waiting: bool,
     /// The request that its last beat waits for; it is not due meanwhile.
@@ -293,7 +293,7 @@ fn yes() -> bool {
 /// A heartbeat's last beat.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Last {
+pub struct LastBeat {
     /// Its outcome.
     pub outcome: OutcomeKind,
     /// Whether it was stopped.
@@ -314,7 +314,7 @@ pub struct Last {
 /// A running beat.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Now {
+pub struct RunningBeat {
     /// The beat's id.
     pub beat: BeatId,
     /// RFC 3339.

@@ -1,4 +1,4 @@
-//! Lists stuck agents and plans the next scan. Pure; `outcome::notice` writes their journal lines.
+//! Lists stuck agents and plans the next scan. Pure; `outcome::notice` builds their journal lines.
 //!
 //! A known agent can be stuck no sooner than the quiet limit after its last sign of life, and a new or active one no
 //! sooner than the limit from now. So there is no scan in between.

@@ -284,7 +284,7 @@ fn agents(sources: Sources, mut waiting: BTreeSet<String>, now: Timestamp) -> io
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut agents = runtime.block_on(agents::all(&sources, now))?;
     let hosts = sources.dir.hosts();
-    let requests = discover::requests(&hosts, discover::LONG_PATIENCE);
+    let requests = discover::requests(&hosts, discover::REQUESTS_TIMEOUT);
     let calls = runtime.block_on(requests).into_iter().filter_map(|wait| wait.call);
     waiting.extend(calls.map(|call| call.agent));
     for agent in agents.iter_mut().filter(|agent| waiting.contains(&agent.agent_id)) {

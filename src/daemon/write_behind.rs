@@ -56,10 +56,10 @@ pub struct WriteBehind {
     last_count: Option<usize>,
     /// Why it is unknown which lines wait.
     unreadable: Option<Failure>,
-    /// Lines that did not even fit into the reserve.
+    /// Lines that did not even fit into the journal reserve.
     unsaved: Vec<JournalEntry>,
-    /// Whether the reserve for a full disk is allocated.
-    has_reserve: bool,
+    /// Whether the journal reserve for a full disk is allocated.
+    has_journal_reserve: bool,
     /// Why no beat starts: there is no room to keep its line.
     full: Option<Failure>,
     /// Why config.json does not have the last runs.
@@ -107,7 +107,7 @@ impl WriteBehind {
             waiting: WaitingLines::default(),
             last_count: Some(0),
             unreadable: None,
-            has_reserve: false,
+            has_journal_reserve: false,
             full: None,
             unwritten: None,
             is_closed: false,
@@ -120,18 +120,18 @@ impl WriteBehind {
         self.is_closed = true;
     }
 
-    /// Allocates the reserve for lines on a full disk; retried on errors.
-    pub fn allocate_reserve(&mut self) -> Result<(), Failure> {
+    /// Allocates the journal reserve for lines on a full disk; retried on errors.
+    pub fn allocate_journal_reserve(&mut self) -> Result<(), Failure> {
         let taken = unfinished::allocate(&self.dir);
-        self.has_reserve = taken.is_ok();
+        self.has_journal_reserve = taken.is_ok();
         self.set_retry();
-        taken.map_err(|error| waiting::reserve_problem(&self.dir, &error))
+        taken.map_err(|error| waiting::journal_reserve_problem(&self.dir, &error))
     }
 
-    /// Allocates the reserve if that failed before.
-    pub fn ensure_reserve(&mut self) {
-        if !self.has_reserve && !self.is_closed {
-            let _tried_again = self.allocate_reserve();
+    /// Allocates the journal reserve if that failed before.
+    pub fn ensure_journal_reserve(&mut self) {
+        if !self.has_journal_reserve && !self.is_closed {
+            let _tried_again = self.allocate_journal_reserve();
         }
     }
 
@@ -281,7 +281,7 @@ impl WriteBehind {
     }
 
     fn set_retry(&mut self) {
-        let wants = self.waiting_lines() > 0 || self.unreadable.is_some() || !self.has_reserve;
+        let wants = self.waiting_lines() > 0 || self.unreadable.is_some() || !self.has_journal_reserve;
         self.retry_at = wants.then(|| Instant::now() + RETRY);
     }
 }

@@ -9,7 +9,7 @@ use murmur_agent::{backend, find};
 use murmur_core::config::backend::{Backend, Command, built_in_names};
 use murmur_core::config::heartbeat::Resolved;
 use murmur_core::config::settings::Settings;
-use murmur_gate::ask::{self, Question, first_line};
+use murmur_gate::ask::{self, ProgramInput, first_line};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -96,12 +96,12 @@ async fn one(backend: &Backend, command: Command, home: &Path, path: &OsStr, lim
     };
     let mut start = tokio::process::Command::new(&program);
     start.args(&command.args).env("PATH", path).envs(env).current_dir("/");
-    let question = Question {
+    let question = ProgramInput {
         text: &acp::hello(command.offers),
         is_answer: |line| Introduction::read(line).is_some(),
         grace: Duration::ZERO,
     };
-    let answer = ask::question(start, &question, limit).await;
+    let answer = ask::with_input(start, &question, limit).await;
     let program = program.display();
     match answer {
         Err(error) if error.kind() == io::ErrorKind::TimedOut => {

@@ -9,7 +9,7 @@ use murmur_agent::{codex, find};
 use murmur_core::config::backend::Backend;
 use murmur_core::config::heartbeat::Resolved;
 use murmur_core::config::settings::Settings;
-use murmur_gate::ask::{self, ProgramOutput, Question, first_line};
+use murmur_gate::ask::{self, ProgramInput, ProgramOutput, first_line};
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
@@ -93,8 +93,8 @@ async fn one(program: &Path, path: &OsStr, limit: Duration) -> Finding {
 async fn app_server(program: &Path, path: &OsStr, limit: Duration) -> Result<(), Failure> {
     let mut command = tokio::process::Command::new(program);
     command.arg("app-server").env("PATH", path).current_dir("/");
-    let question = Question { text: &codex::hello(), is_answer: codex::is_hello, grace: Duration::ZERO };
-    match ask::question(command, &question, limit).await {
+    let input = ProgramInput { text: &codex::hello(), is_answer: codex::is_hello, grace: Duration::ZERO };
+    match ask::with_input(command, &input, limit).await {
         Ok(answer) if answer.stdout.split(|byte| *byte == b'\n').any(codex::is_hello) => Ok(()),
         Ok(answer) => {
             let why = first_line(&answer.stderr).or_else(|| first_line(&answer.stdout));

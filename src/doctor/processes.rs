@@ -5,7 +5,7 @@ mod service;
 use super::{Check, Environment, Finding, Hint, files, folders};
 use crate::daemon::status::{Daemon, Status, StatusRequest};
 use crate::daemon::{client, instance};
-use murmur_host::discover::{self, Condition, HostInfo, PATIENCE};
+use murmur_host::discover::{self, ANSWER_TIMEOUT, HostInfo, HostState};
 pub use service::ServiceFile;
 use std::io;
 use std::path::Path;
@@ -82,8 +82,8 @@ async fn daemon(environment: &Environment) -> Finding {
 /// Scans the hosts. While one is silent, scans again on every change and once more at the end.
 async fn scan_until_settled(folder: &Path) -> io::Result<Vec<HostInfo>> {
     let watch = Watch::new([WatchedFolder::new(folder, &[])]);
-    let mut seen = discover::scan(folder, PATIENCE).await?;
-    let is_silent = |seen: &HostInfo| matches!(seen.condition, Condition::Silent);
+    let mut seen = discover::scan(folder, ANSWER_TIMEOUT).await?;
+    let is_silent = |seen: &HostInfo| matches!(seen.condition, HostState::Silent);
     if !seen.iter().any(is_silent) {
         return Ok(seen);
     }
@@ -91,13 +91,13 @@ async fn scan_until_settled(folder: &Path) -> io::Result<Vec<HostInfo>> {
         let Ok(mut watch) = watch else { return std::future::pending().await };
         while seen.iter().any(is_silent) {
             watch.changed().await?;
-            seen = discover::scan(folder, PATIENCE).await?;
+            seen = discover::scan(folder, ANSWER_TIMEOUT).await?;
         }
         Ok(seen)
     };
     match timeout(SECOND_PATIENCE, settled).await {
         Ok(seen) => seen,
-        Err(_) => discover::scan(folder, PATIENCE).await,
+        Err(_) => discover::scan(folder, ANSWER_TIMEOUT).await,
     }
 }
 
@@ -112,18 +112,18 @@ async fn hosts(environment: &Environment) -> Finding {
             return check.failed(&error).after("cannot list them: ").or(Hint::CHECK_THE_FOLDER);
         }
     };
-    let those = |of: fn(&Condition) -> bool| {
+    let those = |of: fn(&HostState) -> bool| {
         let those: Vec<&str> =
             seen.iter().filter(|seen| of(&seen.condition)).map(|seen| seen.agent_id.as_str()).collect();
         (!those.is_empty()).then(|| those.join(", "))
     };
-    if let Some(silent) = those(|condition| matches!(condition, Condition::Silent)) {
+    if let Some(silent) = those(|condition| matches!(condition, HostState::Silent)) {
         return check.fail(format!("no answer from {silent}"), Hint::STOP_BY_FORCE);
     }
-    if let Some(dead) = those(|condition| matches!(condition, Condition::Dead)) {
+    if let Some(dead) = those(|condition| matches!(condition, HostState::Dead)) {
         return check.warn(format!("killed: {dead}"), Hint::DISCOVER);
     }
-    if let Some(other) = those(|condition| matches!(condition, Condition::Incompatible(_))) {
+    if let Some(other) = those(|condition| matches!(condition, HostState::Incompatible(_))) {
         return check.warn(format!("of another murmur version: {other}"), Hint::SPAWN_AGAIN);
     }
     let live = seen.iter().filter(|seen| seen.is_alive()).count();

@@ -1,7 +1,7 @@
 //! Answers from a person's channels: who may answer, with which token, and what the daemon says to it.
 
 use super::news::DaemonError;
-use super::{Input, LONGEST, Notifier, connect};
+use super::{Input, MAX_WHAT, Notifier, connect};
 use crate::daemon::broker::RequestRow;
 use crate::daemon::client;
 use ::notify::channel;
@@ -153,7 +153,8 @@ impl Notifier {
     /// Gives the answer, and returns what it is for `murmur notify log`.
     async fn answer(&self, prepared: Prepared) -> Result<String, AnswerError> {
         let mut daemon = connect(&self.dir).await.ok_or(DaemonError::Unreachable)?;
-        let answering = daemon.answer_as::<Value>("permission.respond", prepared.response, client::PATIENCE);
+        let answering =
+            daemon.answer_as::<Value>("permission.respond", prepared.response, client::ANSWER_TIMEOUT);
         answering.await.map_err(DaemonError::from)?;
         Ok(prepared.what)
     }
@@ -255,7 +256,7 @@ fn answered_words(reply: &Reply, text: Option<&str>, row: &RequestRow) -> String
     };
     let text = text.map(|text| format!(": {text}")).unwrap_or_default();
     let line = format!("{word} {} for {}{text}", row.tool, row.agent);
-    line.chars().take(LONGEST).collect()
+    line.chars().take(MAX_WHAT).collect()
 }
 
 fn said(reply: &Reply) -> &'static str {

@@ -30,7 +30,7 @@ impl Missed {
             // A success doesn't undo calls that ran without asking.
             self.events.retain(|(id, event)| id != beat.id || event.kind == EventKind::Attention);
         }
-        changes::hold(state, beat, notify, now);
+        changes::record_beat(state, beat, notify, now);
     }
 
     /// Records another event, in place of those of its kind. Old ones would not be delivered any more.

@@ -244,8 +244,11 @@ impl Notifier {
         let mut daemon = connect(&self.dir).await.ok_or(DaemonError::Unreachable)?;
         let (mut rows, mut after) = (Vec::new(), None);
         loop {
-            let page =
-                daemon.answer_as::<Page>("permission.list", json!({ "after": after }), client::PATIENCE);
+            let page = daemon.answer_as::<Page>(
+                "permission.list",
+                json!({ "after": after }),
+                client::ANSWER_TIMEOUT,
+            );
             let Page { requests, next } = page.await?;
             rows.extend(requests);
             if next.is_none() {

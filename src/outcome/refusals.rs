@@ -1,6 +1,10 @@
-//! Turns an `ok` into `attention` if the guard or the backend refused a call, nobody answered the request for one, or
-//! one that the guard or rules refuse ran unasked, and into `error` if a hook failed. The error of a canceled turn
-//! names what was refused before.
+//! Makes an outcome worse because of refused calls. An `ok` becomes `attention` if
+//!
+//! - the guard or the backend refused a call,
+//! - nobody answered the request for a call, or
+//! - a call that the guard or rules refuse ran unasked.
+//!
+//! Any outcome becomes `error` if a hook failed. The error of a canceled turn names what was refused before.
 
 use super::{Outcome, QUOTE, SUMMARY, first_characters};
 use murmur_agent::event::RunResult;
@@ -91,7 +95,7 @@ fn failed(failure: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use murmur_host::own_denials::Unguarded;
+    use murmur_host::local_rules::Unguarded;
 
     fn refused(count: usize) -> Refusals {
         let first = "Bash(sudo ls)".to_owned();

@@ -37,7 +37,7 @@ fn told(env: &Env, event: &str, payload: &str) -> Option<Pulse> {
 /// A line of the table.
 fn line(event: &str, pulse: Option<&Pulse>) -> String {
     let Some(pulse) = pulse else { return format!("{event}: no pulse\n") };
-    let mut line = format!("{event} {} {:?}", pulse.state.word(), pulse.tool_name);
+    let mut line = format!("{event} {} {:?}", pulse.state.as_str(), pulse.tool_name);
     write!(line, " {:?}", pulse.last_action).unwrap();
     if let Some(id) = &pulse.tool_use_id {
         write!(line, " {id}").unwrap();

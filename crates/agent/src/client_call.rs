@@ -1,4 +1,4 @@
-//! What an agent has murmur do, as its client: read and write files, and run commands in terminals.
+//! Calls that an agent delegates to murmur (ACP client methods): read and write files, and run commands in terminals.
 //!
 //! Each such call is decided on like a call of the agent's own tools. Performing it is the host's task.
 

@@ -83,7 +83,7 @@ pub trait Dialog: Debug + Send {
     /// Answers a call that the agent asks about.
     fn answer(&mut self, request: &PermissionRequest, decision: &CallDecision) -> Vec<u8>;
 
-    /// The next steps of what the agent has murmur do.
+    /// The next steps of calls that the agent delegates.
     fn client_steps(&mut self) -> Vec<ClientStep> {
         Vec::new()
     }

@@ -10,7 +10,7 @@
 //! - `call`: a tool call of another backend, in the vocabulary that guard and rules know
 //! - `invocation`: the program, its arguments, environment and working folder
 //! - `settings`: the settings that make Claude Code call murmur's hooks
-//! - `client_call`: what an agent has murmur do for it
+//! - `client_call`: calls that an agent delegates to murmur
 //! - `dialog`: what murmur writes to an agent's stdin
 //! - `start`: what every backend needs to start an agent, and the prepared agent that it returns
 //! - `claude`: Claude Code: its stream-json → events

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 mod tests;
 
 /// The longest time between two runs of a heartbeat that keeps failing.
-const LONGEST: SignedDuration = SignedDuration::from_hours(24);
+const MAX_GAP: SignedDuration = SignedDuration::from_hours(24);
 
 /// The time that doubles for a heartbeat that only file changes start.
 const TRIGGER_GAP: SignedDuration = SignedDuration::from_mins(5);
@@ -142,7 +142,7 @@ pub fn slowed_until(
 ) -> Option<Timestamp> {
     let doublings = doublings(streak.failures, breaker);
     let after = |gap| {
-        let spread = doubled(gap, doublings).min(LONGEST);
+        let spread = doubled(gap, doublings).min(MAX_GAP);
         (spread > gap).then_some(spread)
     };
     if let Some(schedule) = schedule {

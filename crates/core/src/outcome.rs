@@ -26,7 +26,7 @@ pub enum OutcomeKind {
 impl OutcomeKind {
     /// The outcome in a word.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
             Self::Attention => "attention",
@@ -39,7 +39,7 @@ impl OutcomeKind {
 
 impl std::fmt::Display for OutcomeKind {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.pad(self.word())
+        formatter.pad(self.as_str())
     }
 }
 

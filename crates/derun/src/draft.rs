@@ -126,7 +126,7 @@ impl Draft {
             return self.append(&[(file::FINAL, last)]).map_err(|torn| torn.source);
         }
         let line = room(file::FINAL);
-        // The line comes last: only it makes the room a file.
+        // Written last: this header turns the reserved space into final.json.
         self.file().write_all_at(last, line.len() as u64)?;
         self.file().write_all_at(line.as_bytes(), 0)
     }
@@ -136,7 +136,7 @@ fn torn(done: usize, last: usize, source: io::Error) -> Torn {
     Torn { written: done.saturating_sub(last), source }
 }
 
-/// The line before the room, which is called `name` and equally long for both names.
+/// The header of the reserved space; it has the same length for either `name`.
 fn room(name: &str) -> String {
     let line = format!(r#"{{"name":"{name}","size":{ROOM}}}"#);
     format!("{line:<40}\n")

@@ -1,4 +1,4 @@
-//! The id of a session, which is also the name of its folder (spec 4, Security).
+//! The id of a session, which is also the name of its folder, draft or pack (spec 4, Security).
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

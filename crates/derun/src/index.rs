@@ -12,7 +12,7 @@ use sys::lines::{LineBuffer, LineRead};
 const BLOCK: usize = 4096;
 
 /// Longer lines are invalid: zeros after a power failure, or another file's content.
-const LONGEST: usize = 64 * 1024;
+const MAX_LINE: usize = 64 * 1024;
 
 /// All stretches of the bytes `from..to`, clipped to that range. Bytes after the last line have its channel and time.
 /// Empty if there is no valid line. `part` are the bytes that the index is about, as far as known.
@@ -125,7 +125,7 @@ struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     fn new(index: &'a File, at: u64, length: u64) -> Self {
-        Self { index, buffer: LineBuffer::new(LONGEST), at, length }
+        Self { index, buffer: LineBuffer::new(MAX_LINE), at, length }
     }
 
     fn next(&mut self) -> io::Result<Option<Stretch>> {

@@ -28,13 +28,13 @@ const ENDING: &str = ".zst";
 const SKIPPABLE: u32 = 0x184D_2A50;
 
 /// The largest label, in bytes.
-const LONGEST_LABEL: u32 = 4096;
+const MAX_LABEL: u32 = 4096;
 
 /// The largest session that is packed, in bytes: packing needs it in memory.
 const MAX: u64 = 256 << 20;
 
 /// The longest line about a file, in bytes.
-const LONGEST_HEADER: u64 = 64 << 10;
+const MAX_HEADER: u64 = 64 << 10;
 
 /// How many bytes are unpacked at a time.
 const BLOCK: usize = 128 << 10;
@@ -267,7 +267,7 @@ fn unpack_file(file: File, id: &SessionId) -> io::Result<Unpacked> {
     let mut files = Vec::new();
     loop {
         let mut line = Vec::new();
-        if pack.by_ref().take(LONGEST_HEADER).read_until(b'\n', &mut line)? == 0 {
+        if pack.by_ref().take(MAX_HEADER).read_until(b'\n', &mut line)? == 0 {
             return Ok(Unpacked(files));
         }
         if line.last() != Some(&b'\n') {
@@ -346,7 +346,7 @@ pub fn label(store: &Store, id: &SessionId) -> io::Result<Label> {
         Ok(u32::from_le_bytes(bytes))
     };
     let (magic, length) = (number()?, number()?);
-    if magic != SKIPPABLE || length > LONGEST_LABEL {
+    if magic != SKIPPABLE || length > MAX_LABEL {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "the pack has no label"));
     }
     let mut label = Vec::new();

@@ -49,14 +49,14 @@ pub(super) struct Writing {
     first_end: u64,
     /// Where the tails start.
     tails: VecDeque<u64>,
-    unsynced: Recent,
+    unsynced: UnsyncedFiles,
 }
 
 /// The files of the newest two parts, which may not be on disk yet.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Recent(Arc<Mutex<VecDeque<[Arc<File>; 2]>>>);
+pub(super) struct UnsyncedFiles(Arc<Mutex<VecDeque<[Arc<File>; 2]>>>);
 
-impl Recent {
+impl UnsyncedFiles {
     fn push(&self, files: [Arc<File>; 2]) {
         let mut recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         recent.push_back(files);
@@ -87,7 +87,7 @@ impl Writing {
     }
 
     fn with(output: Arc<File>, index: Arc<File>) -> Self {
-        let unsynced = Recent::default();
+        let unsynced = UnsyncedFiles::default();
         unsynced.push([Arc::clone(&output), Arc::clone(&index)]);
         Self { start: 0, output, index, index_bytes: 0, first_end: 0, tails: VecDeque::new(), unsynced }
     }
@@ -150,7 +150,7 @@ impl Writing {
     }
 
     /// The files that may not be on disk yet.
-    pub(super) fn unsynced(&self) -> Recent {
+    pub(super) fn unsynced(&self) -> UnsyncedFiles {
         self.unsynced.clone()
     }
 }
@@ -203,7 +203,7 @@ impl Part {
 pub(super) struct Parts(pub(super) Vec<Part>);
 
 impl Parts {
-    /// Opens the parts; only the first of a session that is not `limited`.
+    /// Opens the parts; only the first unless the session `is_limited`.
     ///
     /// # Errors
     /// With the file that is not readable.

@@ -121,7 +121,7 @@ pub struct Meta {
     /// [`LAYOUT`].
     #[serde(default)]
     pub layout: u32,
-    /// The id, which is the name of the folder.
+    /// The id, which is the name of the folder, draft or pack.
     pub session_id: SessionId,
     /// The command and its arguments. Invalid UTF-8 is replaced.
     pub command: Vec<String>,

@@ -50,7 +50,7 @@ pub struct Swept {
 
 /// The exclusive right to sweep.
 #[derive(Debug)]
-pub struct Turn {
+pub struct SweepLock {
     root: Folder,
     /// The lock file, whose modification time is that of the last finished sweep.
     lock: Lock,
@@ -59,7 +59,7 @@ pub struct Turn {
 /// Acquires the right to sweep, if no other sweep is running, and a session has expired or the last sweep ended
 /// [`INTERVAL`] ago.
 #[must_use]
-pub fn turn(store: &Store, now: Timestamp) -> Option<Turn> {
+pub fn lock_sweep(store: &Store, now: Timestamp) -> Option<SweepLock> {
     let root = Folder::open(store.root()).ok()?;
     let is_old = match root.look(SWEPT) {
         // A clock that was set back must not delay it for long.
@@ -76,7 +76,7 @@ pub fn turn(store: &Store, now: Timestamp) -> Option<Turn> {
         // No sweep has finished yet.
         lock.file().set_modified(std::time::UNIX_EPOCH).ok()?;
     }
-    Some(Turn { root, lock })
+    Some(SweepLock { root, lock })
 }
 
 /// The recorded time of the next expiry, in seconds.
@@ -116,7 +116,7 @@ pub fn sweep(
 /// The sessions that [`sweep`] would remove.
 pub fn expired(store: &Store, default: Duration, now: Timestamp) -> io::Result<Vec<OsString>> {
     let mut names = names(store)?;
-    names.retain(|name| matches!(judge(store, name, default, now), SweepDecision::Remove(_)));
+    names.retain(|name| matches!(decide_sweep(store, name, default, now), SweepDecision::Remove(_)));
     names.sort_unstable();
     Ok(names)
 }
@@ -138,7 +138,7 @@ fn sweep_these(
         if !is_unpacked(store, name) {
             continue;
         }
-        let decision = judge(store, name, default, now);
+        let decision = decide_sweep(store, name, default, now);
         let (cleanup_result, cleanup_reason, error) = match decision {
             SweepDecision::Keep(reason, until) => {
                 swept.next = [swept.next, until].into_iter().flatten().min();
@@ -163,11 +163,11 @@ fn sweep_these(
 
 /// Sweeps to the end and records that. An interrupted sweep is due again at once, and continues where it stopped.
 /// `is_long` is called first if many sessions remain, so that the caller needn't wait.
-pub fn sweep_all(store: &Store, turn: &Turn, is_long: impl FnOnce()) {
+pub fn sweep_all(store: &Store, sweep_lock: &SweepLock, is_long: impl FnOnce()) {
     let now = clock::now();
     let Ok(mut names) = names(store) else { return };
     names.sort_unstable();
-    let (mut reached, mut next) = turn.reached();
+    let (mut reached, mut next) = sweep_lock.reached();
     let begin = names.partition_point(|name| *name <= reached);
     if names.len() - begin > LONG {
         is_long();
@@ -179,16 +179,16 @@ pub fn sweep_all(store: &Store, turn: &Turn, is_long: impl FnOnce()) {
         next = [next, swept.next].into_iter().flatten().min();
         if let Some(last) = names.last() {
             reached.clone_from(last);
-            turn.note(&reached, next);
+            sweep_lock.note(&reached, next);
         }
     }
-    turn.end(next.unwrap_or(i64::MAX), now);
+    sweep_lock.end(next.unwrap_or(i64::MAX), now);
 }
 
 /// A sweep of more sessions takes longer than the exit of a command should.
 const LONG: usize = 256;
 
-impl Turn {
+impl SweepLock {
     /// Where the last sweep was interrupted, and the next expiry known then.
     fn reached(&self) -> (OsString, Option<i64>) {
         let mut text = String::new();
@@ -218,8 +218,8 @@ impl Turn {
 
 /// Sweeps to the end, if a sweep is due.
 pub fn sweep_if_due(store: &Store) {
-    if let Some(turn) = turn(store, clock::now()) {
-        sweep_all(store, &turn, || ());
+    if let Some(sweep_lock) = lock_sweep(store, clock::now()) {
+        sweep_all(store, &sweep_lock, || ());
     }
 }
 
@@ -230,7 +230,7 @@ enum SweepDecision {
     Unknown(io::Error),
 }
 
-fn judge(store: &Store, name: &OsStr, default: Duration, now: Timestamp) -> SweepDecision {
+fn decide_sweep(store: &Store, name: &OsStr, default: Duration, now: Timestamp) -> SweepDecision {
     let found = session(store, name);
     let is_in_group = found.as_ref().is_some_and(|session| session.meta().group.is_some());
     match found.map(|session| session.status(now)) {
@@ -337,10 +337,10 @@ fn remove(store: &Store, name: &OsStr, why: CleanupReason, now: Timestamp) -> io
     }
     let last = [file::FINAL, file::META, file::LOCK];
     for child in folder.names()?.iter().filter(|child| !last.iter().any(|last| child == last)) {
-        remove_all(&folder, child, DEEPEST)?;
+        remove_all(&folder, child, MAX_DEPTH)?;
     }
     for child in last {
-        match remove_all(&folder, OsStr::new(child), DEEPEST) {
+        match remove_all(&folder, OsStr::new(child), MAX_DEPTH) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
@@ -353,7 +353,7 @@ fn remove(store: &Store, name: &OsStr, why: CleanupReason, now: Timestamp) -> io
 }
 
 /// The maximum depth of folders in a session for removal.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// Removes `name` recursively, without following symlinks.
 fn remove_all(folder: &Folder, name: &OsStr, deepest: usize) -> io::Result<()> {

@@ -1,4 +1,5 @@
-//! All sessions, in `<state root>/sessions/<id>/`. Creates and opens them.
+//! Creates and opens sessions. All are in `<state root>/sessions/`: folders (`<id>`), drafts (`<id>.draft`) and packs
+//! (`<id>.zst`).
 //!
 //! The state root is `$DERUN_STATE_ROOT`, else `$XDG_STATE_HOME/derun`, else `~/.local/state/derun`, and on Windows
 //! `%LOCALAPPDATA%\derun\state` (spec 4).

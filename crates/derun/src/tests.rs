@@ -223,24 +223,24 @@ fn a_sweep_removes_only_expired_sessions() {
 fn a_session_that_expires_early_makes_a_sweep_due() {
     let place = Scratch::new();
     let now = clock::now();
-    let turn = retention::turn(&place.store, now).unwrap();
-    retention::sweep_all(&place.store, &turn, || ());
-    drop(turn);
+    let sweep_lock = retention::lock_sweep(&place.store, now).unwrap();
+    retention::sweep_all(&place.store, &sweep_lock, || ());
+    drop(sweep_lock);
     place.session("s").finish(&End::Exited(0), None, now).unwrap();
     retention::expect(&place.store, Duration::from_secs(60), now);
-    assert!(retention::turn(&place.store, now + SignedDuration::from_secs(59)).is_none());
-    assert!(retention::turn(&place.store, now + SignedDuration::from_secs(60)).is_some());
+    assert!(retention::lock_sweep(&place.store, now + SignedDuration::from_secs(59)).is_none());
+    assert!(retention::lock_sweep(&place.store, now + SignedDuration::from_secs(60)).is_some());
 }
 
 #[test]
 fn an_interrupted_sweep_is_due_again() {
     let place = Scratch::new();
     let now = clock::now();
-    drop(retention::turn(&place.store, now).unwrap());
-    let turn = retention::turn(&place.store, now).unwrap();
-    retention::sweep_all(&place.store, &turn, || ());
-    drop(turn);
-    assert!(retention::turn(&place.store, now).is_none());
+    drop(retention::lock_sweep(&place.store, now).unwrap());
+    let sweep_lock = retention::lock_sweep(&place.store, now).unwrap();
+    retention::sweep_all(&place.store, &sweep_lock, || ());
+    drop(sweep_lock);
+    assert!(retention::lock_sweep(&place.store, now).is_none());
 }
 
 #[test]
@@ -256,11 +256,11 @@ fn a_long_sweep_resumes_where_it_was_interrupted() {
         left.iter().map(ToString::to_string).collect::<String>()
     };
     std::fs::write(place.root.path().join("sweep-reached"), "\nb\n").unwrap();
-    let turn = retention::turn(&place.store, clock::now()).unwrap();
-    retention::sweep_all(&place.store, &turn, || ());
+    let sweep_lock = retention::lock_sweep(&place.store, clock::now()).unwrap();
+    retention::sweep_all(&place.store, &sweep_lock, || ());
     assert_eq!(left(), "ab");
     assert!(!place.root.path().join("sweep-reached").exists());
-    retention::sweep_all(&place.store, &turn, || ());
+    retention::sweep_all(&place.store, &sweep_lock, || ());
     assert_eq!(left(), "");
 }
 
@@ -268,12 +268,12 @@ fn a_long_sweep_resumes_where_it_was_interrupted() {
 fn only_one_sweep_runs_at_a_time_and_only_when_due() {
     let place = Scratch::new();
     let now = clock::now();
-    let turn = retention::turn(&place.store, now).unwrap();
-    assert!(retention::turn(&place.store, now).is_none());
-    retention::sweep_all(&place.store, &turn, || ());
-    drop(turn);
-    assert!(retention::turn(&place.store, now).is_none());
-    assert!(retention::turn(&place.store, now + SignedDuration::from_mins(11)).is_some());
+    let sweep_lock = retention::lock_sweep(&place.store, now).unwrap();
+    assert!(retention::lock_sweep(&place.store, now).is_none());
+    retention::sweep_all(&place.store, &sweep_lock, || ());
+    drop(sweep_lock);
+    assert!(retention::lock_sweep(&place.store, now).is_none());
+    assert!(retention::lock_sweep(&place.store, now + SignedDuration::from_mins(11)).is_some());
 }
 
 #[tokio::test(flavor = "current_thread")]

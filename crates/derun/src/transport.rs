@@ -52,13 +52,13 @@ pub struct Finished {
     /// How it ended.
     pub ended: CommandEnd,
     /// Why its output could not be passed on completely, unless its reader exited.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<StreamError>,
 }
 
 /// A stream of ours that could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write to {}: {}", named(.stream), without_number(.error))]
-pub struct Trouble {
+pub struct StreamError {
     /// The stream.
     pub stream: &'static str,
     /// The underlying error.

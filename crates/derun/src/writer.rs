@@ -12,7 +12,7 @@
 //! If the session limits its output, this applies to each of its parts (`parts`). While a session is a draft (`draft`),
 //! its files are in one file, with the same guarantees.
 
-mod form;
+mod storage;
 mod stretches;
 mod unsynced;
 
@@ -28,8 +28,8 @@ use std::io::{self, Write};
 use sys::folder::Folder;
 use sys::lock::Lock;
 
-use form::Form;
-pub(crate) use form::InFolder;
+pub(crate) use storage::InFolder;
+use storage::SessionStorage;
 use stretches::lines;
 pub(super) use unsynced::Unsynced;
 
@@ -52,7 +52,7 @@ pub enum End {
 pub struct Writer {
     id: SessionId,
     sessions: Folder,
-    form: Form,
+    storage: SessionStorage,
     meta: Meta,
     part: Writing,
     /// The size of the output.
@@ -93,8 +93,8 @@ impl Writer {
         let room = room.map_err(failed(file::FINAL))?;
         // Written last: its existence makes this a session, which is then readable and writable.
         json(&meta).and_then(|meta| folder.write(file::META, &meta, false)).map_err(failed(file::META))?;
-        let form = Form::Folder(InFolder { folder, room, beside: Vec::new(), _lock: lock });
-        Ok(Self::new(id, sessions, form, meta, Writing::begin(output, index)))
+        let storage = SessionStorage::Folder(InFolder { folder, room, beside: Vec::new(), _lock: lock });
+        Ok(Self::new(id, sessions, storage, meta, Writing::begin(output, index)))
     }
 
     /// Starts the session `id` in `sessions` as a draft.
@@ -107,14 +107,14 @@ impl Writer {
             Ok((draft, part))
         };
         let (draft, part) = begin().map_err(failed)?;
-        Ok(Self::new(id, sessions, Form::Draft(draft), meta, part))
+        Ok(Self::new(id, sessions, SessionStorage::Draft(draft), meta, part))
     }
 
-    fn new(id: SessionId, sessions: Folder, form: Form, meta: Meta, part: Writing) -> Self {
+    fn new(id: SessionId, sessions: Folder, storage: SessionStorage, meta: Meta, part: Writing) -> Self {
         Self {
             id,
             sessions,
-            form,
+            storage,
             meta,
             part,
             end: 0,
@@ -157,10 +157,10 @@ impl Writer {
 
     fn write_meta(&mut self) -> io::Result<()> {
         let meta = json(&self.meta)?;
-        match &mut self.form {
-            Form::Folder(InFolder { folder, .. }) => folder.write(file::META, &meta, false),
+        match &mut self.storage {
+            SessionStorage::Folder(InFolder { folder, .. }) => folder.write(file::META, &meta, false),
             #[cfg(unix)]
-            Form::Draft(draft) => draft.append(&[(file::META, &meta)]).map_err(|torn| torn.source),
+            SessionStorage::Draft(draft) => draft.append(&[(file::META, &meta)]).map_err(|torn| torn.source),
         }
     }
 
@@ -196,7 +196,7 @@ impl Writer {
         #[cfg(unix)]
         {
             self.make_room(lines.len() + bytes.len())?;
-            if let Form::Draft(draft) = &mut self.form {
+            if let SessionStorage::Draft(draft) = &mut self.storage {
                 self.part.count_index(lines);
                 if bytes.is_empty() {
                     return draft.append(&[(file::INDEX, lines)]).map_err(|torn| torn.source);
@@ -237,10 +237,10 @@ impl Writer {
     /// The files to be synced while writing continues.
     pub(super) fn unsynced(&mut self) -> io::Result<Unsynced> {
         self.is_synced = true;
-        let folder = match &self.form {
-            Form::Folder(InFolder { folder, .. }) => Some(folder.try_clone()?),
+        let folder = match &self.storage {
+            SessionStorage::Folder(InFolder { folder, .. }) => Some(folder.try_clone()?),
             #[cfg(unix)]
-            Form::Draft(_) => None,
+            SessionStorage::Draft(_) => None,
         };
         Ok(Unsynced { output: self.part.unsynced(), folder, sessions: self.sessions.try_clone()? })
     }
@@ -254,10 +254,10 @@ impl Writer {
     /// Whether the files have been removed, so that nobody will read them.
     #[must_use]
     pub fn is_removed(&self) -> bool {
-        match &self.form {
-            Form::Folder(InFolder { folder, .. }) => self.part.is_removed(folder),
+        match &self.storage {
+            SessionStorage::Folder(InFolder { folder, .. }) => self.part.is_removed(folder),
             #[cfg(unix)]
-            Form::Draft(draft) => draft.is_removed(&self.sessions, &self.id),
+            SessionStorage::Draft(draft) => draft.is_removed(&self.sessions, &self.id),
         }
     }
 
@@ -306,10 +306,10 @@ impl Writer {
                 unsynced.sync_output()?;
             }
         }
-        let InFolder { folder, room, .. } = match &mut self.form {
-            Form::Folder(folder) => folder,
+        let InFolder { folder, room, .. } = match &mut self.storage {
+            SessionStorage::Folder(folder) => folder,
             #[cfg(unix)]
-            Form::Draft(draft) => {
+            SessionStorage::Draft(draft) => {
                 draft.finish(&bytes)?;
                 return if on_disk == OnDisk::Unwanted { Ok(()) } else { draft.file().sync_all() };
             }

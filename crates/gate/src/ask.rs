@@ -57,9 +57,9 @@ pub async fn exit(command: Command, limit: Duration) -> io::Result<ProgramOutput
     run(command, None, limit).await
 }
 
-/// What to ask a program on its stdin.
+/// What to write to a program's stdin, and what its answer looks like.
 #[derive(Debug)]
-pub struct Question<'a> {
+pub struct ProgramInput<'a> {
     /// What to write.
     pub text: &'a [u8],
     /// Whether a line of its stdout is the answer.
@@ -68,20 +68,20 @@ pub struct Question<'a> {
     pub grace: Duration,
 }
 
-/// Runs `command` and asks it `question`, until it answers or exits. Returns [`io::ErrorKind::TimedOut`] if it does
-/// neither within `limit`.
-pub async fn question(
+/// Runs `command` and writes `input` to its stdin, until it answers or exits. Returns [`io::ErrorKind::TimedOut`] if it
+/// does neither within `limit`.
+pub async fn with_input(
     mut command: Command,
-    question: &Question<'_>,
+    input: &ProgramInput<'_>,
     limit: Duration,
 ) -> io::Result<ProgramOutput> {
     command.stdin(Stdio::piped());
-    run(command, Some(question), limit).await
+    run(command, Some(input), limit).await
 }
 
 async fn run(
     mut command: Command,
-    question: Option<&Question<'_>>,
+    input: Option<&ProgramInput<'_>>,
     limit: Duration,
 ) -> io::Result<ProgramOutput> {
     let number = u64::from_be_bytes(random::bytes()?);
@@ -95,12 +95,12 @@ async fn run(
     };
     // Stays open until the answer: a program may exit when its stdin ends.
     let mut stdin = child.stdin.take();
-    let (most, is_answer) = question.map_or((MAX_OUTPUT, None), |asked| (MAX_LINES, Some(asked.is_answer)));
+    let (most, is_answer) = input.map_or((MAX_OUTPUT, None), |asked| (MAX_LINES, Some(asked.is_answer)));
     let (mut said, mut complained) = (Vec::new(), Vec::new());
     let ended = timeout(limit, async {
-        if let (Some(stdin), Some(question)) = (&mut stdin, question) {
+        if let (Some(stdin), Some(input)) = (&mut stdin, input) {
             // It may not read it; then its exit or its silence is the answer.
-            let _not_read = stdin.write_all(question.text).await;
+            let _not_read = stdin.write_all(input.text).await;
         }
         tokio::select! {
             status = child.wait() => status.map(Some),
@@ -110,8 +110,8 @@ async fn run(
     });
     let ended = ended.await;
     drop(stdin);
-    if let (Ok(Ok(None)), Some(question)) = (&ended, question) {
-        let _killed_otherwise = timeout(question.grace, child.wait()).await;
+    if let (Ok(Ok(None)), Some(input)) = (&ended, input) {
+        let _killed_otherwise = timeout(input.grace, child.wait()).await;
     }
     if let Some(group) = group {
         process::signal_group(group, Signal::KILL);
@@ -187,8 +187,9 @@ mod tests {
     async fn asked(folder: &Path, script: &str, limit: Duration) -> io::Result<ProgramOutput> {
         let mut command = Command::new(program(folder, script));
         command.env("PATH", std::env::var_os("PATH").unwrap());
-        let asked = Question { text: b"hello\n", is_answer: |line| line == b"yes", grace: Duration::ZERO };
-        question(command, &asked, limit).await
+        let asked =
+            ProgramInput { text: b"hello\n", is_answer: |line| line == b"yes", grace: Duration::ZERO };
+        with_input(command, &asked, limit).await
     }
 
     /// Waits for the end of the process whose PID the script wrote.

@@ -47,9 +47,9 @@ pub(super) struct Captured<'a> {
     command: Vec<String>,
 }
 
-/// What is left of the capture.
+/// A finished capture.
 #[derive(Debug, Default)]
-pub struct GateRecording {
+pub struct FinishedCapture {
     /// The session, if anything was printed.
     pub session: Option<CaptureId>,
     /// Why it is incomplete.
@@ -83,12 +83,12 @@ impl GateCapture {
 
     /// Ends the session.
     #[must_use]
-    pub fn finish(self) -> GateRecording {
+    pub fn finish(self) -> FinishedCapture {
         let State { session, unusable, end, .. } = self.state.into_inner();
-        let Some((id, recorder)) = session else { return GateRecording { session: None, lost: unusable } };
+        let Some((id, recorder)) = session else { return FinishedCapture { session: None, lost: unusable } };
         let lost = recorder.lost().map(|lost| lost.reason);
         let unsaid = recorder.finish(&end).err().map(|unsaid| Failure::of(&unsaid).line());
-        GateRecording { session: Some(id), lost: lost.or(unsaid) }
+        FinishedCapture { session: Some(id), lost: lost.or(unsaid) }
     }
 
     fn begin(&self, command: Vec<String>) -> Result<(CaptureId, Recorder), StoreError> {

@@ -3,7 +3,7 @@
 //! A file whose size or time differs is compared by a hash of its contents, unless it is large. Follows no links, and
 //! looks into no `.git`.
 
-use super::apart::{self, Cancel};
+use super::blocking::{self, Cancel};
 use super::seen::{Files, GateMemory};
 use super::{GateAnswer, GateContext, Problem};
 use murmur_core::config::gate::Patterns;
@@ -63,7 +63,7 @@ pub(super) async fn see(
 ) -> Result<Files, Problem> {
     let (patterns, workspace) = (Patterns::new(paths)?, context.workspace.to_path_buf());
     let known = known.cloned().unwrap_or_default();
-    Ok(apart::run(context, limit, move |cancel| look(&workspace, &patterns, known, cancel)).await??)
+    Ok(blocking::run(context, limit, move |cancel| look(&workspace, &patterns, known, cancel)).await??)
 }
 
 /// One line for each difference.

@@ -55,7 +55,7 @@ pub(super) async fn see(context: &GateContext<'_>, limit: Interval) -> Result<Op
     Ok(Some(commits))
 }
 
-/// Whether HEAD has a commit that neither it nor its branch had, nor any branch if this one is new.
+/// Whether HEAD has a commit that was in neither HEAD nor its branch (for a new branch: nor in any branch).
 async fn is_new(
     before: &Commits,
     now: &Commits,

@@ -3,12 +3,12 @@
 //! [`mcp_server`] checks that a required MCP server starts, and [`mod@ask`] runs a program until it has answered
 //! something.
 //!
-//! Programs are started without a shell, under this process, and none of their processes is left running. Their output
-//! is data: it can get into the prompt and the journal, and never decides anything else. Built-in conditions compare
+//! Programs are started without a shell, under this process, and none of their processes is left running. The output of
+//! gates and verifiers can reach the prompt and the journal; only their exit codes decide. Built-in conditions compare
 //! what they see with what they saw at the end of the last beat that was `ok` or `attention` ([`seen`]).
 
-mod apart;
 pub mod ask;
+mod blocking;
 pub mod capture;
 mod changed;
 mod commits;
@@ -122,7 +122,7 @@ pub async fn ask(
 }
 
 /// Updates `now` with what `gate` sees at the end of a beat that began when it had seen `begun`: commits during the
-/// beat count as its own, but a page is somebody else's.
+/// beat count as its own; a page keeps its state from the start of the beat, since others change it.
 pub async fn see_again(
     gate: &Gate,
     context: &GateContext<'_>,

@@ -1,7 +1,7 @@
 //! Checks that an MCP server can start: starts it, waits until it answers `initialize`, and ends it with all its
 //! processes.
 
-use super::ask::{self, ProgramOutput, Question, first_line};
+use super::ask::{self, ProgramInput, ProgramOutput, first_line};
 use murmur_host::run::REAPING;
 use serde_json::{Value, json};
 use std::io;
@@ -22,8 +22,8 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Starts the server that `command` runs, and waits for its answer for at most `limit`. This process must have no other
 /// children.
 pub async fn start(command: Command, limit: Duration) -> Result<(), Failure> {
-    let question = Question { text: &hello(), is_answer: |line| answer(line).is_some(), grace: GRACE };
-    let asked = ask::question(command, &question, limit).await;
+    let input = ProgramInput { text: &hello(), is_answer: |line| answer(line).is_some(), grace: GRACE };
+    let asked = ask::with_input(command, &input, limit).await;
     let _zombies_at_most = process::end_all_children(REAPING).await;
     match asked {
         Ok(ProgramOutput { status, stdout, stderr }) => {

@@ -1,7 +1,7 @@
 //! `{url: URL}`: whether a page changed, by `ETag`, `Last-Modified`, or else its contents. The agent doesn't get the
 //! page.
 
-use super::apart;
+use super::blocking;
 use super::seen::{GateMemory, Page};
 use super::{GateAnswer, GateContext, Problem};
 use murmur_core::config::interval::Interval;
@@ -12,7 +12,7 @@ use sys::failure;
 use ureq::Agent;
 
 /// The longest page without `ETag` and `Last-Modified`, in bytes.
-const LONGEST: u64 = 16 << 20;
+const MAX_PAGE: u64 = 16 << 20;
 
 pub(super) async fn ask(
     url: &str,
@@ -24,7 +24,8 @@ pub(super) async fn ask(
 ) -> Result<GateAnswer, Problem> {
     let before = seen.pages.get(name).cloned();
     let (asked, known) = (url.to_owned(), before.clone());
-    let page = apart::run(context, limit, move |_| get(&asked, known.unwrap_or_default(), limit)).await??;
+    let page =
+        blocking::run(context, limit, move |_| get(&asked, known.unwrap_or_default(), limit)).await??;
     let text = if before.is_some() { "the page changed" } else { "" };
     let is_same = before.is_some_and(|before| is_same(&before, &page));
     now.pages.insert(name.to_owned(), page);
@@ -72,14 +73,14 @@ fn get(url: &str, before: Page, limit: Interval) -> Result<Page, Failure> {
     if etag.is_some() || last_modified.is_some() {
         return Ok(Page { etag, last_modified, sha256: None });
     }
-    let mut body = answer.body_mut().as_reader().take(LONGEST + 1);
+    let mut body = answer.body_mut().as_reader().take(MAX_PAGE + 1);
     let mut hash = Sha256::new();
     let length = io::copy(&mut body, &mut Hashing(&mut hash))
         .map_err(|error| failure!("cannot read it").because(&error))?;
-    if length > LONGEST {
+    if length > MAX_PAGE {
         return Err(failure!(
             "it has neither ETag nor Last-Modified, and is larger than {} MiB",
-            LONGEST >> 20
+            MAX_PAGE >> 20
         ));
     }
     let digits: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();

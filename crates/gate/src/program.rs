@@ -1,6 +1,6 @@
 //! Runs a program until it and everything that it started have ended, within a time limit.
 //!
-//! This process adopts orphans, so a child in another session is found, too. It must have no other children.
+//! On Linux, this process adopts orphans, so a child in another session is found, too. It must have no other children.
 
 use super::capture::Captured;
 use super::output::Output;

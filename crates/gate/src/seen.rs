@@ -18,7 +18,7 @@ use sys::{atomic, failure, file};
 const VERSION: u32 = 1;
 
 /// The longest file that is read, in bytes.
-const LONGEST: u64 = 64 << 20;
+const MAX_FILE: u64 = 64 << 20;
 
 /// What a page was.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,7 +104,7 @@ pub struct GateMemory {
 impl GateMemory {
     /// Reads the file at `path`; an error if its contents are invalid.
     pub fn read(path: &Path) -> Result<Self, Failure> {
-        let bytes = match file::read_first(path, LONGEST) {
+        let bytes = match file::read_first(path, MAX_FILE) {
             Ok(Some(bytes)) => bytes,
             Ok(None) => return Ok(Self::default()),
             Err(error) => return Err(failure!("cannot read {}", path.display()).because(&error)),
@@ -145,8 +145,8 @@ impl GateMemory {
             && self.files.iter().all(|(name, files)| is_same(name, files))
     }
 
-    /// Keeps files as new that changed during a beat, which began when the gates saw `begun`, unless its agent `edited`
-    /// them: somebody else may have.
+    /// Treats files that changed during the beat as new unless its agent `edited` them. The gates saw `begun` at its
+    /// start.
     #[must_use]
     pub fn without_foreign_changes(mut self, begun: &Self, edited: &BTreeSet<String>) -> Self {
         for (name, files) in &mut self.files {
@@ -166,11 +166,10 @@ impl GateMemory {
         self
     }
 
-    /// Whether a beat that began when the gates saw `begun` began only because files changed during the one before.
-    /// Then, if its agent ran commands, all that changes during it counts as its own, since these may write files, too:
-    /// otherwise, it could start itself forever.
+    /// Whether only changes during the previous beat started this one, at whose start the gates saw `begun`. If so, and
+    /// the agent ran commands, changes during this beat don't count; otherwise it could start itself forever.
     #[must_use]
-    pub fn began_for_the_last_beat(&self, begun: &Self) -> bool {
+    pub fn was_started_by_previous_beat(&self, begun: &Self) -> bool {
         let mut ended = Self { ended: BTreeMap::new(), ..self.clone() };
         ended.files.extend(self.ended.clone());
         !self.ended.is_empty() && ended.is_as_before(begun) && self.pages == begun.pages

@@ -13,7 +13,7 @@ use murmur_core::permit::request::{
 use murmur_host::protocol::WAIT;
 use murmur_rpc::caller;
 use murmur_rpc::envelope::{Request as Question, Response};
-use murmur_rpc::frame::LONGEST;
+use murmur_rpc::frame::MAX_LINE;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -26,10 +26,10 @@ use sys::lines::{LineBuffer, LineRead};
 use sys::socket;
 
 /// How long to look for a daemon that was never reached: it may be restarting.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long the daemon may take to report the outcome of a request whose time is up.
-pub(super) const OUTCOME_PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const OUTCOME_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The shortest and the longest pause between two attempts to reconnect.
 const MIN_PAUSE: Duration = Duration::from_millis(20);
@@ -128,7 +128,7 @@ pub(super) fn ask(
 ) -> Result<AskOutcome, AskError> {
     let mut keys = Keys::Current;
     let mut line = ask_line(request, keys);
-    if line.len() > LONGEST {
+    if line.len() > MAX_LINE {
         return Err(AskError::Long(line.len()));
     }
     let until = |seconds: Option<u32>| {
@@ -143,7 +143,7 @@ pub(super) fn ask(
     let mut host = None;
     let mut without_daemon = WithoutDaemon::new(request, context);
     let (mut was_reached, mut pause) = (false, MIN_PAUSE);
-    let give_up = (Instant::now() + CONNECT_PATIENCE).min(last);
+    let give_up = (Instant::now() + CONNECT_TIMEOUT).min(last);
     loop {
         let SocketPath { folder, name } = &context.socket;
         let broken = match socket::connect_blocking(folder, name) {
@@ -209,15 +209,15 @@ fn line(id: &str, msg_type: &str, payload: Value) -> Vec<u8> {
 }
 
 /// How long the agent's host may take.
-const HOST_PATIENCE: Duration = Duration::from_secs(1);
+const HOST_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Tells the agent's host that a person is being waited for, until the returned stream is dropped. Does nothing if the
 /// host is not reachable.
 fn pause_timeout(request: &Request, context: &HookContext) -> Option<UnixStream> {
     let agent = AgentId::parse(&request.agent).ok()?;
     let mut host = socket::connect_blocking(&context.dir.hosts(), &agent.socket()).ok()?;
-    host.set_write_timeout(Some(HOST_PATIENCE)).ok()?;
-    host.set_read_timeout(Some(HOST_PATIENCE)).ok()?;
+    host.set_write_timeout(Some(HOST_TIMEOUT)).ok()?;
+    host.set_read_timeout(Some(HOST_TIMEOUT)).ok()?;
     for keys in [Keys::Current, Keys::Earlier] {
         let wait = json!({ "request": request.id(0).as_str(), "call": keys.ask(request) });
         host.write_all(&line("1", WAIT, wait)).ok()?;
@@ -240,14 +240,14 @@ fn converse(
     may_defer: &impl Fn() -> bool,
 ) -> Result<AskOutcome, Broken> {
     stream.write_all(question)?;
-    let mut received = LineBuffer::new(LONGEST);
+    let mut received = LineBuffer::new(MAX_LINE);
     if patience.hold < patience.last {
         if let Some(reply) = receive(&mut stream, &mut received, patience.hold)? {
             return outcome_of(reply);
         }
         if may_defer() {
             stream.write_all(&line("2", LATE, keys.late(true, true)))?;
-            match receive(&mut stream, &mut received, Instant::now() + OUTCOME_PATIENCE)? {
+            match receive(&mut stream, &mut received, Instant::now() + OUTCOME_TIMEOUT)? {
                 Some(Reply::Outcome { outcome, .. }) if outcome == WAITING => {}
                 Some(reply) => return outcome_of(reply),
                 None => return Err(Broken::Over(AskError::Silent)),
@@ -258,7 +258,7 @@ fn converse(
         return outcome_of(reply);
     }
     stream.write_all(&line("3", LATE, keys.late(may_defer(), false)))?;
-    match receive(&mut stream, &mut received, Instant::now() + OUTCOME_PATIENCE)? {
+    match receive(&mut stream, &mut received, Instant::now() + OUTCOME_TIMEOUT)? {
         Some(reply) => outcome_of(reply),
         None => Err(Broken::Over(AskError::Silent)),
     }

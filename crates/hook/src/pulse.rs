@@ -151,5 +151,5 @@ fn variable(name: &str) -> Option<OsString> {
 /// The path in a variable, if it is valid in JSON and not longer than any real path.
 fn path(name: &str) -> Option<PathBuf> {
     let path = variable(name).and_then(owner::readable)?;
-    (path.len() <= owner::LONGEST).then(|| PathBuf::from(path))
+    (path.len() <= owner::MAX_TEXT).then(|| PathBuf::from(path))
 }

@@ -88,7 +88,7 @@ impl PulseEvent {
             ..Pulse::default()
         };
         // Longer than any real path; a truncated path would be a different one.
-        let cwd = payload.text("cwd").filter(|cwd| cwd.len() <= owner::LONGEST);
+        let cwd = payload.text("cwd").filter(|cwd| cwd.len() <= owner::MAX_TEXT);
         Ok(PulseReport { pulse, cwd: cwd.map(PathBuf::from) })
     }
 

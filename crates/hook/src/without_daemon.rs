@@ -1,7 +1,7 @@
 //! Decides about a request whose time is up while no daemon runs, as the daemon would have done: defers the call if
 //! that is allowed and a daemon would resume its beat, and otherwise reports that nobody answered.
 
-use super::ask::{AskOutcome, OUTCOME_PATIENCE, Patience};
+use super::ask::{AskOutcome, OUTCOME_TIMEOUT, Patience};
 use super::context::HookContext;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -56,7 +56,7 @@ impl<'a> WithoutDaemon<'a> {
             self.was_held = true;
             if may_defer() {
                 let id = defer(self.request, self.context);
-                self.deferred = id.map(|id| Deferred { id, until: now + OUTCOME_PATIENCE });
+                self.deferred = id.map(|id| Deferred { id, until: now + OUTCOME_TIMEOUT });
             }
         }
         match &self.deferred {

@@ -1,7 +1,7 @@
 //! Tracks what an agent has done and is doing, from its events and hooks: the content of a `Run`, and what a stop
 //! interrupts. Pure: times are durations since the agent's start.
 
-use super::bounds::Turns;
+use super::beat_limits::Turns;
 use super::calls::{Call, Calls};
 use super::process::LastActivity;
 use super::protocol::Wait;
@@ -186,7 +186,7 @@ impl Activity {
 
     /// Removes a waiting hook and returns its request's id. If the agent is ending, its request stays as unanswered:
     /// the stop may have killed the hook.
-    pub(super) fn waits_no_more(&mut self, hook: u64, is_ending: bool) -> Option<RequestId> {
+    pub(super) fn stop_waiting(&mut self, hook: u64, is_ending: bool) -> Option<RequestId> {
         let at = self.waits.iter().position(|waiting| waiting.hook == Some(hook))?;
         if is_ending {
             self.waits[at].hook = None;

@@ -8,7 +8,7 @@
 
 mod decisions;
 
-use crate::own_denials::{OwnDenials, Unguarded};
+use crate::local_rules::{LocalRules, Unguarded};
 use crate::process::{breached, ran_denied};
 use crate::protocol::AgentInfo;
 use decisions::Decisions;
@@ -36,7 +36,7 @@ pub(super) const REJECTED: &str = "The user doesn't want to proceed with this to
 /// Two parts of the first line of a result if a hook refused the call or failed: its beginning, and a later part.
 const REFUSED: [&str; 2] = ["PreToolUse:", " hook error: "];
 
-/// Calls that were refused during a run, and hooks that failed.
+/// Calls that were refused or ran without a decision during a run, and hooks that failed.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Refusals {
     /// The calls that the guard refused.
@@ -71,7 +71,7 @@ pub(super) enum Coverage {
 }
 
 impl Coverage {
-    /// Returns the audit for `backend`; `is_decided_at_start`: whether it reports a call only after the decision.
+    /// Returns the coverage of `backend`; `is_decided_at_start`: whether it reports a call only after the decision.
     pub(super) fn of(backend: &Backend, is_decided_at_start: bool) -> Self {
         match backend.has(Capability::Hooks) {
             true if is_decided_at_start => Self::Started,
@@ -107,7 +107,7 @@ pub(super) struct Audit {
     ran_denied: Option<String>,
     coverage: Coverage,
     unguarded: Unguarded,
-    own_denials: Option<OwnDenials>,
+    local_rules: Option<LocalRules>,
 }
 
 #[derive(Debug)]
@@ -140,13 +140,13 @@ impl Audit {
             ran_denied: None,
             coverage,
             unguarded: Unguarded::default(),
-            own_denials: None,
+            local_rules: None,
         }
     }
 
     /// Also notices calls that these rules deny, of an agent that may run calls without asking.
-    pub(super) fn with(self, own_denials: Option<OwnDenials>) -> Self {
-        Self { own_denials: own_denials.filter(|_| self.coverage == Coverage::Some), ..self }
+    pub(super) fn with(self, local_rules: Option<LocalRules>) -> Self {
+        Self { local_rules: local_rules.filter(|_| self.coverage == Coverage::Some), ..self }
     }
 
     /// Handles an event. Returns a call that ran undecided, if every call has to be decided.
@@ -166,7 +166,7 @@ impl Audit {
 
     fn undecided(&mut self, event: &Event<'_>) -> Option<String> {
         match event {
-            // What a resumed agent repeats of its conversation, before its session begins, was decided then.
+            // A resumed agent first repeats its conversation; those calls were decided in the earlier run.
             Event::Session { .. } if self.coverage == Coverage::Some => {
                 self.open.clear();
                 self.unguarded = Unguarded::default();
@@ -193,7 +193,7 @@ impl Audit {
                     words: describe(name, input.0.get()),
                     by_client: None,
                     call: self
-                        .own_denials
+                        .local_rules
                         .is_some()
                         .then(|| [name.clone().into_owned(), input.0.get().to_owned()]),
                 });
@@ -289,7 +289,7 @@ impl Audit {
         });
     }
 
-    /// Notes that the agent has murmur do one of `calls`, which it may report as its own, and whether that is allowed.
+    /// Notes whether one of `calls` is allowed, which the agent delegates to murmur and may report as its own.
     pub(super) fn decided_for_client(&mut self, calls: &[(&str, Value)], is_allowed: bool) {
         for (tool, input) in calls {
             let words = describe(tool, &input.to_string());
@@ -364,15 +364,15 @@ impl Audit {
             self.failure.get_or_insert_with(|| format!("{words}: {output}"));
             return None;
         }
-        self.compare_with_own(&words, call);
+        self.check_after_run(&words, call);
         Some(words)
     }
 
     /// Counts a call that ran undecided, if the guard or the person's rules refuse it.
-    fn compare_with_own(&mut self, words: &str, call: Option<[String; 2]>) {
-        let (Some([tool, input]), Some(rules)) = (call, &self.own_denials) else { return };
-        if let Some(refuser) = rules.refuser(&tool, &input) {
-            self.unguarded.add_refused(refuser, words);
+    fn check_after_run(&mut self, words: &str, call: Option<[String; 2]>) {
+        let (Some([tool, input]), Some(rules)) = (call, &self.local_rules) else { return };
+        if let Some(denier) = rules.denied_by(&tool, &input) {
+            self.unguarded.add_refused(denier, words);
         }
     }
 
@@ -385,7 +385,7 @@ impl Audit {
         let is_over = |call: &Open| call.parent == parent && call.message != message;
         let over: Vec<Open> = self.open.extract_if(.., |call| is_over(call)).collect();
         let lost = over.into_iter().find(|call| !self.decisions.has(&call.id))?;
-        self.compare_with_own(&lost.words, lost.call);
+        self.check_after_run(&lost.words, lost.call);
         Some(lost.words)
     }
 }

@@ -169,7 +169,7 @@ impl Capture {
         self.session.as_ref()
     }
 
-    /// What murmur doesn't know of the output so far.
+    /// The unknown output so far.
     #[must_use]
     pub fn unknown(&self) -> &Unknown {
         self.parser.unknown()

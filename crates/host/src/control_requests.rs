@@ -27,8 +27,7 @@ use tokio::time::Instant;
 /// The number of responses that may be queued; further ones wait.
 const ANSWERS: usize = 8;
 
-/// How long to wait for what an agent says elsewhere about a call that it asks about. opencode 1.18.33 was up to 15 ms
-/// late.
+/// How long to wait for the event that describes a requested call. opencode 1.18.33 was up to 15 ms late.
 const COMPLETION: Duration = Duration::from_secs(1);
 
 /// The number of requests that wait for that; further ones don't.

@@ -17,10 +17,10 @@ use sys::unreadable::unreadable;
 use tokio::task::JoinSet;
 
 /// How long a host may take to answer. All hosts are asked concurrently.
-pub const PATIENCE: Duration = Duration::from_millis(300);
+pub const ANSWER_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// How long a host may take to list waiting requests: no one else has them.
-pub const LONG_PATIENCE: Duration = Duration::from_secs(2);
+pub const REQUESTS_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A host, or the remains of one.
 #[derive(Debug, Clone)]
@@ -30,12 +30,12 @@ pub struct HostInfo {
     /// Its record, if it has one.
     pub record: Option<Record>,
     /// Its state.
-    pub condition: Condition,
+    pub condition: HostState,
 }
 
 /// The state of a host.
 #[derive(Debug, Clone)]
-pub enum Condition {
+pub enum HostState {
     /// It answers.
     Up(Box<Status>),
     /// It answers with another protocol version and is left alone.
@@ -48,12 +48,12 @@ pub enum Condition {
     Dead,
 }
 
-impl Condition {
+impl HostState {
     /// The name of the state; for a host that answers, that of its agent's state.
     #[must_use]
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
-            Self::Up(status) => status.state.word(),
+            Self::Up(status) => status.state.as_str(),
             Self::Incompatible(_) => "incompatible",
             Self::Silent => "unresponsive",
             Self::Ended(_) => "exited",
@@ -73,12 +73,12 @@ impl HostInfo {
     #[must_use]
     pub fn object(&self) -> Value {
         let mut object = match &self.condition {
-            Condition::Up(status) => return json!(status),
-            Condition::Ended(ended) => json!({ "state": "exited", "result": ended }),
-            Condition::Incompatible(Pong { protocol_version, version, .. }) => {
+            HostState::Up(status) => return json!(status),
+            HostState::Ended(ended) => json!({ "state": "exited", "result": ended }),
+            HostState::Incompatible(Pong { protocol_version, version, .. }) => {
                 json!({ "state": "incompatible", "protocolVersion": protocol_version, "version": version })
             }
-            other => json!({ "state": other.word() }),
+            other => json!({ "state": other.as_str() }),
         };
         let info = self.record.as_ref().map(|record| json!(record.info)).unwrap_or_default();
         if let (Value::Object(object), Value::Object(info)) = (&mut object, info) {
@@ -93,32 +93,32 @@ impl HostInfo {
     /// Whether the host's process is alive.
     #[must_use]
     pub fn is_alive(&self) -> bool {
-        matches!(self.condition, Condition::Up(_) | Condition::Incompatible(_) | Condition::Silent)
+        matches!(self.condition, HostState::Up(_) | HostState::Incompatible(_) | HostState::Silent)
     }
 }
 
 /// Inspects every host in `folder`, ordered by id. A missing folder has no hosts.
-pub async fn scan(folder: &Path, patience: Duration) -> io::Result<Vec<HostInfo>> {
+pub async fn scan(folder: &Path, timeout: Duration) -> io::Result<Vec<HostInfo>> {
     let mut looking = JoinSet::new();
     let mut known = BTreeSet::new();
     for found in process_lock::all(folder)? {
         let Some(record) = Record::parse(&found.text) else { continue };
         known.insert(record.info.agent_id.clone());
         let folder = folder.to_path_buf();
-        looking.spawn(async move { look(&folder, found, record, patience).await });
+        looking.spawn(async move { look(&folder, found, record, timeout).await });
     }
     for agent_id in sockets(folder)?.into_iter().filter(|agent| !known.contains(agent)) {
         let folder = folder.to_path_buf();
         looking.spawn(async move {
             // It may have appeared after the records were read.
-            if let Some(seen) = find(&folder, &agent_id, patience).await {
+            if let Some(seen) = find(&folder, &agent_id, timeout).await {
                 return Some(seen);
             }
-            let condition = match ask(&folder, &agent_id, patience).await {
+            let condition = match ask(&folder, &agent_id, timeout).await {
                 // It was removed together with its record.
                 Err(AskError::Gone(error)) if error.kind() == io::ErrorKind::NotFound => return None,
                 Err(AskError::Gone(error)) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                    Condition::Dead
+                    HostState::Dead
                 }
                 asked => of_answer(asked),
             };
@@ -131,22 +131,22 @@ pub async fn scan(folder: &Path, patience: Duration) -> io::Result<Vec<HostInfo>
 }
 
 /// Inspects the host of `agent_id`; `None` if there is no trace of it.
-pub async fn find(folder: &Path, agent_id: &AgentId, patience: Duration) -> Option<HostInfo> {
+pub async fn find(folder: &Path, agent_id: &AgentId, timeout: Duration) -> Option<HostInfo> {
     let found = process_lock::look(&folder.join(agent_id.record()))?;
     let record = Record::parse(&found.text)?;
-    look(folder, found, record, patience).await
+    look(folder, found, record, timeout).await
 }
 
-async fn look(folder: &Path, found: LockFile, record: Record, patience: Duration) -> Option<HostInfo> {
+async fn look(folder: &Path, found: LockFile, record: Record, timeout: Duration) -> Option<HostInfo> {
     let agent_id = record.info.agent_id.clone();
     let condition = match of_record(&record, found.is_held) {
         Some(condition) => condition,
-        None => match ask(folder, &agent_id, patience).await {
+        None => match ask(folder, &agent_id, timeout).await {
             // It may have ended after its record was read.
             Err(AskError::Gone(_)) => {
                 let found = process_lock::look(&folder.join(agent_id.record()))?;
                 let record = Record::parse(&found.text)?;
-                let condition = of_record(&record, found.is_held).unwrap_or(Condition::Silent);
+                let condition = of_record(&record, found.is_held).unwrap_or(HostState::Silent);
                 return Some(HostInfo { agent_id, record: Some(record), condition });
             }
             asked => of_answer(asked),
@@ -156,18 +156,18 @@ async fn look(folder: &Path, found: LockFile, record: Record, patience: Duration
 }
 
 /// The state according to the record alone; `None` if the host is alive.
-fn of_record(record: &Record, is_held: bool) -> Option<Condition> {
+fn of_record(record: &Record, is_held: bool) -> Option<HostState> {
     match &record.result {
-        Some(result) => Some(Condition::Ended(result.clone())),
-        None => (!is_held).then_some(Condition::Dead),
+        Some(result) => Some(HostState::Ended(result.clone())),
+        None => (!is_held).then_some(HostState::Dead),
     }
 }
 
-fn of_answer(asked: Result<Answered, AskError>) -> Condition {
+fn of_answer(asked: Result<Answered, AskError>) -> HostState {
     match asked {
-        Ok(Answered::Status(status)) => Condition::Up(status),
-        Ok(Answered::Other(pong)) => Condition::Incompatible(pong),
-        Err(_) => Condition::Silent,
+        Ok(Answered::Status(status)) => HostState::Up(status),
+        Ok(Answered::Other(pong)) => HostState::Incompatible(pong),
+        Err(_) => HostState::Silent,
     }
 }
 
@@ -176,15 +176,15 @@ enum Answered {
     Other(Pong),
 }
 
-async fn ask(folder: &Path, agent_id: &AgentId, patience: Duration) -> Result<Answered, AskError> {
-    let mut client = Client::connect(folder, &agent_id.socket(), patience).await?;
+async fn ask(folder: &Path, agent_id: &AgentId, timeout: Duration) -> Result<Answered, AskError> {
+    let mut client = Client::connect(folder, &agent_id.socket(), timeout).await?;
     let garbled = |error: serde_json::Error| AskError::Garbled(error.to_string());
     let pong: Pong =
-        serde_json::from_value(client.answer("ping", Value::Null, patience).await?).map_err(garbled)?;
+        serde_json::from_value(client.answer("ping", Value::Null, timeout).await?).map_err(garbled)?;
     if ![HOST_PROTOCOL_VERSION, EARLIER_PROTOCOL_VERSION].contains(&&*pong.protocol_version) {
         return Ok(Answered::Other(pong));
     }
-    let status = client.answer("status", Value::Null, patience).await?;
+    let status = client.answer("status", Value::Null, timeout).await?;
     serde_json::from_value(status).map(|status| Answered::Status(Box::new(status))).map_err(garbled)
 }
 
@@ -220,14 +220,14 @@ pub fn started(folder: &Path) -> io::Result<Vec<(AgentInfo, bool)>> {
 
 /// Requests of agents in `folder` that wait for a person, according to their hosts. Hosts that don't answer, or that
 /// are too old to know the request, have none.
-pub async fn requests(folder: &Path, patience: Duration) -> Vec<Wait> {
+pub async fn requests(folder: &Path, timeout: Duration) -> Vec<Wait> {
     let mut asking = JoinSet::new();
     let records = process_lock::all(folder).unwrap_or_default().into_iter().filter(|found| found.is_held);
     for record in records.filter_map(|found| Record::parse(&found.text)) {
         let (folder, agent) = (folder.to_path_buf(), record.info.agent_id);
         asking.spawn(async move {
-            let mut client = Client::connect(&folder, &agent.socket(), patience).await.ok()?;
-            let Waits { mut requests } = client.answer_as(REQUESTS, Value::Null, patience).await.ok()?;
+            let mut client = Client::connect(&folder, &agent.socket(), timeout).await.ok()?;
+            let Waits { mut requests } = client.answer_as(REQUESTS, Value::Null, timeout).await.ok()?;
             // An agent may only ask in its own name.
             requests.retain(|wait| wait.call.as_ref().is_some_and(|call| call.agent == agent.as_str()));
             Some(requests)

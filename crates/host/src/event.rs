@@ -40,7 +40,7 @@ pub enum MurmurEvent {
         /// The request's id.
         request: RequestId,
     },
-    /// The agent has murmur do something, as its client.
+    /// The agent delegates a call to murmur (an ACP client method).
     ToolUse {
         /// Pairs the call with its result.
         id: String,

@@ -22,7 +22,7 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 /// How long a host may take until it listens and its agent runs.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+pub const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How much of a host's stderr to report, in bytes.
 const STDERR: usize = 2000;
@@ -212,7 +212,7 @@ pub enum LaunchError {
         stderr: String,
     },
     /// It took too long and was killed.
-    #[error("the host of {agent} did not listen within {} s and was ended{}", PATIENCE.as_secs(), and_said(.stderr))]
+    #[error("the host of {agent} did not listen within {} s and was ended{}", LISTEN_TIMEOUT.as_secs(), and_said(.stderr))]
     Late {
         /// The agent.
         agent: AgentId,
@@ -282,7 +282,7 @@ impl Launch {
         let mut command = Command::from(command);
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).spawn().map_err(failed)?;
-        let heard = timeout(PATIENCE, self.converse(&mut child)).await;
+        let heard = timeout(LISTEN_TIMEOUT, self.converse(&mut child)).await;
         let stderr = || tail(&log_path, begin);
         let up = match heard {
             Ok(Ok(Some(StartReport::Ready { pid }))) => Ok(pid),

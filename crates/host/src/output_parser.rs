@@ -13,7 +13,7 @@ use murmur_agent::parser::{Dialect, Parser};
 use murmur_agent::unknown::Unknown;
 
 /// Longer stderr lines, in bytes, become several events.
-const LONGEST: usize = 64 << 10;
+const MAX_STDERR_LINE: usize = 64 << 10;
 
 /// The parser.
 #[derive(Debug, Default)]
@@ -69,7 +69,7 @@ impl OutputParser {
     fn feed_stderr(&mut self, at: u64, mut bytes: &[u8], sink: &mut impl FnMut(Derived<'_>)) {
         let end = at + bytes.len() as u64;
         while !bytes.is_empty() {
-            let room = LONGEST - self.stderr.len();
+            let room = MAX_STDERR_LINE - self.stderr.len();
             let piece = &bytes[..room.min(bytes.len())];
             let (taken, is_whole) = match memchr(b'\n', piece) {
                 Some(newline) => (newline + 1, true),
@@ -104,7 +104,7 @@ impl OutputParser {
         }
     }
 
-    /// What it has read so far and doesn't know.
+    /// The unknown output so far.
     #[must_use]
     pub fn unknown(&self) -> &Unknown {
         self.stdout.unknown()
@@ -143,7 +143,7 @@ mod tests {
             Just(said[40..].to_owned() + "\n"),
             Just("\n".to_owned()),
             Just("warning: ü\nand more".to_owned()),
-            Just("y".repeat(LONGEST - 3)),
+            Just("y".repeat(MAX_STDERR_LINE - 3)),
         ];
         let channel = prop_oneof![Just(Channel::Stdout), Just(Channel::Stderr)];
         (channel, piece).prop_map(|(channel, text)| (channel, text.into_bytes()))

@@ -157,7 +157,7 @@ pub struct Run {
     pub capture: Option<CaptureId>,
     /// Why the capture is incomplete.
     pub lost: Option<String>,
-    /// Calls that the guard refused, and hooks that failed.
+    /// Calls that were refused or ran without a decision, and hooks that failed.
     pub refusals: Refusals,
     /// The tools whose calls were denied according to decisions.jsonl, in order, one entry per call.
     pub denials: Vec<String>,
@@ -165,18 +165,18 @@ pub struct Run {
     pub unanswered: Vec<Unanswered>,
     /// The agent's version; empty if it doesn't say.
     pub version: String,
-    /// What murmur doesn't know of its output.
+    /// Its unknown output.
     pub unknown: Unknown,
 }
 
-/// Starts `invocation` with pipes for stdin, stdout and stderr. It dies with this process.
+/// Starts `invocation` with pipes for stdin, stdout and stderr. On Linux, it dies with this process.
 pub(super) fn spawn(invocation: &Invocation) -> io::Result<(Child, Pipes)> {
     let mut command = in_environment_of(invocation, &invocation.program);
     command.args(&invocation.args).current_dir(&invocation.cwd).stdin(Stdio::piped());
     Pipes::spawn(command)
 }
 
-/// A command that runs `program` with the variables of the agent of `invocation`. It dies with this process.
+/// A command that runs `program` with the variables of the agent of `invocation`. On Linux, it dies with this process.
 pub(super) fn in_environment_of(invocation: &Invocation, program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     process::without_git_place(&mut command);

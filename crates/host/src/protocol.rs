@@ -34,7 +34,7 @@ pub const REQUESTS: &str = "requests";
 pub const GRACE: Duration = Duration::from_secs(5);
 
 /// The longest accepted grace period.
-pub const LONGEST_GRACE: Duration = Duration::from_secs(3600);
+pub const MAX_GRACE: Duration = Duration::from_secs(3600);
 
 /// Properties of an agent that never change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -176,13 +176,11 @@ pub struct Waits {
 
 impl Stop {
     /// Parses the grace period.
-    pub fn patience(&self) -> Result<Duration, Failure> {
+    pub fn grace_period(&self) -> Result<Duration, Failure> {
         let Some(text) = &self.grace else { return Ok(GRACE) };
         match humantime::parse_duration(text) {
-            Ok(grace) if grace <= LONGEST_GRACE => Ok(grace),
-            Ok(_) => {
-                Err(failure!("grace {text:?} is longer than {}", humantime::format_duration(LONGEST_GRACE)))
-            }
+            Ok(grace) if grace <= MAX_GRACE => Ok(grace),
+            Ok(_) => Err(failure!("grace {text:?} is longer than {}", humantime::format_duration(MAX_GRACE))),
             Err(error) => Err(failure!("grace {text:?} is not a duration such as 5s").because(&error)),
         }
     }

@@ -34,13 +34,13 @@ pub struct Record {
     /// The agent.
     #[serde(flatten)]
     pub info: AgentInfo,
-    /// What a beat's agent works on, unless its task is set elsewhere; empty if unknown.
+    /// The beat's task. Empty if unknown, and for hosted agents, whose task is set elsewhere.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub task: String,
     /// The capture session with its output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<CaptureId>,
-    /// What is to be recorded when it has ended.
+    /// What to record when the agent ends.
     #[serde(default, skip_serializing_if = "Unrecorded::is_empty")]
     pub unrecorded: Unrecorded,
     /// Its result.

@@ -1,7 +1,7 @@
 //! A host's registration: its record and socket, from before the agent starts until it has ended.
 
-use super::cleanup::reap;
 use super::protocol::AgentInfo;
+use super::reap::reap_agent;
 use super::record::{AgentEnd, ClaimError, Record};
 use super::unrecorded::Unrecorded;
 use derun::id::SessionId as CaptureId;
@@ -112,7 +112,7 @@ impl Registration {
         require_private(&folder)?;
         let agent = info.agent_id.clone();
         let record = Record { task, ..Record::ours(info, dir.root().to_path_buf()) };
-        let held = record.claim(&folder, reap)?;
+        let held = record.claim(&folder, reap_agent)?;
         let first = match socket::listen(&folder, &agent.socket()) {
             Ok(listener) => listener,
             Err(source) => {
@@ -168,7 +168,7 @@ impl Registration {
         held.as_ref().map_or(Ok(()), |held| record.note_capture(held, capture))
     }
 
-    /// Keeps in the record what is to be recorded when the agent has ended.
+    /// Keeps in the record what to record when the agent ends.
     pub fn note_unrecorded(&self, unrecorded: &Unrecorded) -> io::Result<()> {
         let Presence { record, held, .. } = &mut *self.presence();
         held.as_ref().map_or(Ok(()), |held| record.note_unrecorded(held, unrecorded))
@@ -201,7 +201,7 @@ impl Registration {
         let held = presence.held.take()?;
         let is_there = held.is_there();
         if is_there {
-            // A socket that remains is stale, and the next cleanup removes it.
+            // A socket that remains is stale, and the next reaping removes it.
             let _gone = socket::remove(&presence.dir.hosts(), &presence.record.info.agent_id.socket());
         }
         Some((held, is_there))

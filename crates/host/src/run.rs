@@ -14,12 +14,12 @@ mod turn_splitter;
 
 use super::activity::Activity;
 use super::audit::{Audit, Coverage, Refusals};
-use super::bounds::{Allowance, Bounds};
+use super::beat_limits::{BeatLimits, TimeLimit};
 use super::capture::{Capture, Destination};
 use super::control_requests::{ControlRequests, HookAnswer};
 use super::drain::Drain;
 use super::event::{MurmurEvent, Progress, Role};
-use super::own_denials::{OwnDenials, Unguarded};
+use super::local_rules::{LocalRules, Unguarded};
 use super::pipes::{self, Pipes};
 use super::process::{self, Run, RunEnd};
 use super::protocol::{AgentInfo, GRACE};
@@ -27,11 +27,11 @@ use super::registration::Listeners;
 use super::serve::{Command, Handlers};
 use super::state::{AgentKind, Effect, Input, Machine, State};
 use super::watchdogs::Watchdogs;
-use client::{ClientCalls, ClientEvents};
+use client::{ClientEvents, DelegatedCalls};
 use derun::id::SessionId as CaptureId;
 use derun::record::Channel;
 use derun::writer::End;
-use holds::{Holds, Watched};
+use holds::{Holds, WatchedAccount};
 use murmur_agent::backend;
 use murmur_agent::dialog::{Conversation, Dialog};
 use murmur_agent::invocation::Invocation;
@@ -69,7 +69,7 @@ pub struct Spec {
     /// The conversation to begin or resume, for backends that are told on stdin.
     pub conversation: Conversation,
     /// Limits of a beat.
-    pub bounds: Option<Bounds>,
+    pub beat_limits: Option<BeatLimits>,
     /// Where and how its output is captured.
     pub captures: Destination,
     /// The hook that answers its control requests.
@@ -79,9 +79,9 @@ pub struct Spec {
     /// Whether a call without a decision ends the run.
     pub is_audited: bool,
     /// The person's rules, if the agent may run calls without asking.
-    pub own_denials: Option<OwnDenials>,
+    pub local_rules: Option<LocalRules>,
     /// The account whose holds are reported.
-    pub watched: Option<Watched>,
+    pub watched: Option<WatchedAccount>,
 }
 
 /// Runs `spec`'s agent to its end while serving clients on `listeners`. `stop` resolves to stop it early, `started`
@@ -115,7 +115,7 @@ pub async fn run(
         let handlers = Handlers::new(&spec.info, capture.feed(), commands);
         tokio::spawn(murmur_rpc::serve::serve(first, next, handlers, until_over))
     });
-    let (client, mut client_events) = ClientCalls::new();
+    let (client, mut client_events) = DelegatedCalls::new();
     let dialog = backend::dialog(&spec.info.backend, spec.conversation.clone());
     let coverage = Coverage::of(&spec.info.backend, dialog.is_decided_at_start());
     let mut host = Host {
@@ -128,8 +128,8 @@ pub async fn run(
         control_requests,
         stopped: None,
         is_signaled: false,
-        allowance: spec.bounds.map(|bounds| Allowance::new(bounds.time, begun)),
-        watchdogs: spec.bounds.map(|bounds| Watchdogs::new(bounds.watchdogs)),
+        time_limit: spec.beat_limits.map(|beat_limits| TimeLimit::new(beat_limits.time, begun)),
+        watchdogs: spec.beat_limits.map(|beat_limits| Watchdogs::new(beat_limits.watchdogs)),
         waiting: JoinSet::new(),
         hooks: 0,
         wait_until: None,
@@ -139,7 +139,7 @@ pub async fn run(
         dialog,
         client,
         audit: Audit::begin(spec.decisions.clone(), spec.info.agent_id.clone(), coverage)
-            .with(spec.own_denials.clone()),
+            .with(spec.local_rules.clone()),
         stderr: Vec::new(),
         stops: Vec::new(),
         hold: None,
@@ -172,7 +172,7 @@ struct Host<'a, S> {
     /// Whether it was sent a signal.
     is_signaled: bool,
     /// The time left to it.
-    allowance: Option<Allowance>,
+    time_limit: Option<TimeLimit>,
     /// Notices that it seems to hang.
     watchdogs: Option<Watchdogs>,
     /// Hooks that wait for people, by number; each finishes when its hook stops waiting.
@@ -187,8 +187,8 @@ struct Host<'a, S> {
     turn_splitter: TurnSplitter,
     /// What to write to its stdin.
     dialog: Box<dyn Dialog>,
-    /// What the agent has murmur do.
-    client: ClientCalls,
+    /// Calls that the agent delegates to murmur.
+    client: DelegatedCalls,
     audit: Audit,
     stderr: Vec<u8>,
     /// Clients that wait for the end.
@@ -223,7 +223,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             tokio::select! {
                 status = child.wait() => return status.map(Exit::from),
                 (channel, bytes) = pipes.next(), if pipes.is_open() => self.wrote(channel, bytes),
-                Some(command) = asked.recv() => self.obey(command),
+                Some(command) = asked.recv() => self.handle_command(command),
                 Some(answer) = answers.recv() => self.answer(answer),
                 event = client_events.next() => self.note_client_event(event),
                 () = stop.as_mut(), if !is_stopping => {
@@ -286,7 +286,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     fn handle_output(&mut self, channel: Channel, bytes: &[u8]) {
         let mut inputs = Vec::new();
         let at = self.begun.elapsed();
-        let turns = self.spec.bounds.map(|bounds| bounds.turns);
+        let turns = self.spec.beat_limits.map(|beat_limits| beat_limits.turns);
         let (mut overruns, mut undecided, mut breach) = (false, None, None);
         let Self { capture, activity, sink, control_requests, audit, watchdogs, .. } = self;
         if let (Channel::Stdout, Some(watchdogs)) = (channel, watchdogs.as_mut()) {

@@ -41,7 +41,7 @@ pub(super) enum Command {
     },
     /// List requests that wait for a person.
     Requests(oneshot::Sender<Waits>),
-    /// A hook waits for a person until the first channel closes; the second one tells that this counts.
+    /// A hook waits for a person until the first channel closes. Notifies the second one once the time limit is paused.
     Wait(Wait, oneshot::Receiver<()>, oneshot::Sender<()>),
 }
 
@@ -120,7 +120,7 @@ impl Handlers {
             "stop" => {
                 caller.require_manager("direct agents")?;
                 let stop: Stop = read(given)?;
-                let (force, grace) = (stop.force, stop.patience()?);
+                let (force, grace) = (stop.force, stop.grace_period()?);
                 Answer::payload(&self.ask(|tell| Command::Stop { force, grace, tell }).await?)
             }
             "requests" => Answer::payload(&self.ask(Command::Requests).await?),

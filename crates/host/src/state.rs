@@ -68,7 +68,7 @@ impl State {
 
     /// The name of the state.
     #[must_use]
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Self::Starting => "starting",
             Self::Idle { .. } => "idle",
@@ -207,7 +207,7 @@ impl Machine {
     /// Checks whether a message would be accepted now.
     pub fn check_send(&self) -> Result<(), SendError> {
         match (&self.kind, &self.state) {
-            (_, State::Stopping { .. } | State::Exited { .. }) => Err(SendError::Ending(self.state.word())),
+            (_, State::Stopping { .. } | State::Exited { .. }) => Err(SendError::Ending(self.state.as_str())),
             (AgentKind::Beat, _) => Err(SendError::Beat),
             (AgentKind::Live, _) if self.queue.len() >= QUEUE => Err(SendError::Full),
             (AgentKind::Live, _) => Ok(()),
@@ -219,7 +219,7 @@ impl Machine {
         match (&self.kind, &self.state) {
             (AgentKind::Live, State::Running { .. }) => Ok(()),
             (AgentKind::Beat, State::Running { .. }) => Err(InterruptError::Beat),
-            (_, state) => Err(InterruptError::NoTurn(state.word())),
+            (_, state) => Err(InterruptError::NoTurn(state.as_str())),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Commands that run for an agent, without a shell and a terminal device: their processes, output and ends.
 //!
-//! A command leads a process group and dies with this process. It is reaped when it is released: until then, its group
-//! can be killed safely, with what it left behind.
+//! A command leads a process group and, on Linux, dies with this process. It is reaped when it is released: until then,
+//! its group can be killed safely, with what it left behind.
 
 use murmur_agent::client_call::{ClientError, ClientErrorKind, ClientReply, CommandLine};
 use murmur_agent::invocation::Invocation;
@@ -233,8 +233,8 @@ fn receiver(pipe: PipeReader) -> io::Result<Receiver> {
     Receiver::from_owned_fd_unchecked(pipe.into())
 }
 
-/// Sends what a terminal prints, until it is closed. Once the command has ended, what is there is sent first, and then
-/// that this was all.
+/// Sends what a terminal prints, until it is closed. After the command ends, sends the remaining output and then an end
+/// event.
 async fn read(
     pipe: Receiver,
     terminal: String,

@@ -1,7 +1,7 @@
-//! What a host records when its agent has ended: calls that ran without asking, and output that murmur doesn't know.
-//! Until then it is in the host's record, so that whoever cleans up after a killed host can record it.
+//! What a host records when its agent has ended: calls that ran without asking, and unknown output. Until then it is
+//! in the host's record, so that whoever cleans up after a killed host can record it.
 
-use super::own_denials::Unguarded;
+use super::local_rules::Unguarded;
 use super::protocol::AgentInfo;
 use jiff::Timestamp;
 use murmur_agent::unknown::Unknown;
@@ -21,7 +21,7 @@ pub struct Unrecorded {
     /// Calls that ran without a decision.
     #[serde(skip_serializing_if = "Unguarded::is_empty")]
     pub unguarded: Unguarded,
-    /// Output that murmur doesn't know.
+    /// Unknown output.
     #[serde(skip_serializing_if = "Unknown::is_empty")]
     pub unknown: Unknown,
     /// The agent's version; empty if it doesn't say.

@@ -221,7 +221,7 @@ mod tests {
     fn the_hosts_limits_see_no_clock_but_the_one_that_stands_still_during_sleep() {
         for source in [
             include_str!("watchdogs.rs"),
-            include_str!("bounds.rs"),
+            include_str!("beat_limits.rs"),
             include_str!("run.rs"),
             include_str!("run/stopping.rs"),
             include_str!("run/timers.rs"),

@@ -5,7 +5,7 @@
 //! only what is still true then is sent.
 
 use crate::event::Event;
-use crate::state::{Heartbeat, Held, Other, State};
+use crate::state::{Heartbeat, OtherReport, PostponedEvent, State};
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan};
@@ -37,13 +37,13 @@ const LISTED: usize = 50;
 /// Records the end of a beat, and returns the event to send now, if there is one.
 pub fn beat_ended(state: &mut State, beat: Beat<'_>, notify: &Notify, now: Timestamp) -> Option<Event> {
     let id = beat.id;
-    hold(state, beat, notify, now);
+    record_beat(state, beat, notify, now);
     state.heartbeats.get_mut(id)?.due(now)
 }
 
 /// Records the end of a beat. [`cooled_down`] returns the event to send, if there is one: whoever reads what happened
 /// long ago calls it after the last beat, and so learns only what is still true.
-pub fn hold(state: &mut State, beat: Beat<'_>, notify: &Notify, now: Timestamp) {
+pub fn record_beat(state: &mut State, beat: Beat<'_>, notify: &Notify, now: Timestamp) {
     let tally = state.tally.entry(beat.id.to_owned()).or_default();
     tally.name = beat.event.label().unwrap_or_default().to_owned();
     *tally.outcomes.entry(beat.outcome.to_string()).or_default() += 1;
@@ -73,7 +73,7 @@ pub fn hold(state: &mut State, beat: Beat<'_>, notify: &Notify, now: Timestamp) 
     }
     let event = Event { kind: kind.unwrap_or(EventKind::Recovered), ..beat.event };
     let due = cooled_down_at(known.told_at, notify, now);
-    known.held = Some(Held { event, fingerprint, due });
+    known.held = Some(PostponedEvent { event, fingerprint, due });
 }
 
 /// Records an event about the heartbeat `id` other than the end of a beat, and returns the event to send now, if there
@@ -89,14 +89,14 @@ pub fn happened(
     known.others.retain(|_, other| other.held.is_some() || cooled_down_at(other.told_at, notify, now) > now);
     // Each agent may be stuck.
     let agent = event.agent.as_deref().filter(|_| event.kind == EventKind::Stuck).unwrap_or_default();
-    let known = known.others.entry(format!("{} {agent}", event.kind.word())).or_default();
+    let known = known.others.entry(format!("{} {agent}", event.kind.as_str())).or_default();
     if event.kind == EventKind::Attention
-        && let Some(Held { event: earlier, .. }) = &known.held
+        && let Some(PostponedEvent { event: earlier, .. }) = &known.held
     {
         event.text = format!("{}\n{}", earlier.text, event.text);
     }
     let due = cooled_down_at(known.told_at, notify, now);
-    known.held = Some(Held { event, fingerprint: String::new(), due });
+    known.held = Some(PostponedEvent { event, fingerprint: String::new(), due });
     known.due(now)
 }
 
@@ -116,7 +116,7 @@ pub fn cooled_down(state: &mut State, now: Timestamp) -> Vec<Event> {
     events
 }
 
-impl Other {
+impl OtherReport {
     /// The event whose cooldown is over, which counts as told from now on.
     fn due(&mut self, now: Timestamp) -> Option<Event> {
         let held = self.held.take_if(|held| held.due <= now)?;
@@ -185,7 +185,7 @@ fn next_digest(at: Time, last: Timestamp, zone: &TimeZone) -> Option<Timestamp> 
 
 /// What distinguishes one trouble from another: its kind and its text without numbers.
 fn fingerprint(kind: EventKind, text: &str) -> String {
-    let mut plain = format!("{} ", kind.word());
+    let mut plain = format!("{} ", kind.as_str());
     let mut in_number = false;
     for letter in text.chars().take(300) {
         let is_digit = letter.is_ascii_digit();
@@ -218,7 +218,7 @@ mod tests {
     }
 
     fn said(event: Event) -> String {
-        format!("{} {}", event.kind.word(), event.text)
+        format!("{} {}", event.kind.as_str(), event.text)
     }
 
     #[test]
@@ -300,7 +300,7 @@ mod tests {
                 let event = Event::new(EventKind::Test, String::new(), "x");
                 let (is_waiting, was_stopped, outcome) = (false, false, *outcome);
                 let beat = Beat { id: "/site", outcome, is_waiting, was_stopped, cost_usd: None, event };
-                hold(state, beat, &Notify::default(), at(minute));
+                record_beat(state, beat, &Notify::default(), at(minute));
             }
             cooled_down(state, at(minute)).into_iter().map(said).collect::<Vec<_>>()
         };

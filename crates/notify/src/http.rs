@@ -10,7 +10,7 @@ use ureq::Agent;
 use ureq::http::HeaderValue;
 
 /// The longest response, in bytes.
-const LONGEST: u64 = 1 << 20;
+const MAX_RESPONSE: u64 = 1 << 20;
 
 /// Why something was not delivered.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub(crate) struct Call<'a> {
 /// Sends `call` and returns the response's body.
 pub(crate) fn send(call: &Call<'_>) -> Result<Vec<u8>, SendError> {
     let mut response = open(call)?;
-    let body = response.body_mut().with_config().limit(LONGEST).read_to_vec();
+    let body = response.body_mut().with_config().limit(MAX_RESPONSE).read_to_vec();
     Ok(body.map_err(|error| described(call.host, error))?)
 }
 

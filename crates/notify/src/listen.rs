@@ -18,7 +18,7 @@ const POLL: Duration = Duration::from_secs(50);
 /// How long one connection to an ntfy server is used: a dead one is noticed only then.
 const STREAM: Duration = Duration::from_secs(300);
 /// The longest line of an ntfy server, in bytes.
-const LONGEST: u64 = 64 << 10;
+const MAX_LINE: u64 = 64 << 10;
 /// The first and the longest wait after a failure.
 const WAITS: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(300));
 
@@ -176,7 +176,7 @@ fn ntfy(
     let mut lines = BufReader::new(response.body_mut().as_reader());
     loop {
         let mut line = Vec::new();
-        let length = lines.by_ref().take(LONGEST).read_until(b'\n', &mut line);
+        let length = lines.by_ref().take(MAX_LINE).read_until(b'\n', &mut line);
         let Ok(length) = length else {
             // The connection's time is up, or it broke.
             return Ok(());

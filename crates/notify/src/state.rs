@@ -16,7 +16,7 @@ use sys::versioned::{self, ReadError};
 #[serde(rename_all = "camelCase", default)]
 pub struct State {
     /// Up to where the journal was read.
-    pub journal: Option<Journal>,
+    pub journal: Option<JournalPosition>,
     /// What was reported about each heartbeat, by its id.
     pub heartbeats: BTreeMap<String, Heartbeat>,
     /// The open requests that were reported.
@@ -37,7 +37,7 @@ pub struct State {
 
 /// A position in the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Journal {
+pub struct JournalPosition {
     /// The file's inode.
     pub inode: u64,
     /// The end of a line, in bytes.
@@ -56,25 +56,25 @@ pub struct Heartbeat {
     /// When.
     pub told_at: Option<Timestamp>,
     /// The event to send when the cooldown is over.
-    pub held: Option<Held>,
+    pub held: Option<PostponedEvent>,
     /// What was reported besides the ends of beats, by its kind, and by its agent if that is stuck.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub others: BTreeMap<String, Other>,
+    pub others: BTreeMap<String, OtherReport>,
 }
 
 /// What was reported about a heartbeat besides the ends of its beats.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Other {
+pub struct OtherReport {
     /// When it was reported last.
     pub told_at: Option<Timestamp>,
     /// The event to send when the cooldown is over.
-    pub held: Option<Held>,
+    pub held: Option<PostponedEvent>,
 }
 
 /// An event to send later, if nothing changes until then.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Held {
+pub struct PostponedEvent {
     /// The event.
     pub event: Event,
     /// Distinguishes it from other trouble.

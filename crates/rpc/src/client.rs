@@ -1,7 +1,7 @@
 //! The client side of a connection.
 
 use crate::envelope::{Event, Request, ServerMessage};
-use crate::frame::{LONGEST, LONGEST_ANSWER, LineError, Lines};
+use crate::frame::{LineError, Lines, MAX_ANSWER_LINE, MAX_LINE};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -66,7 +66,7 @@ impl Client {
     pub fn new(stream: UnixStream) -> Self {
         let peer = stream.peer_cred().ok().and_then(|peer| u32::try_from(peer.pid()?).ok());
         let (reading, writing) = stream.into_split();
-        Self { lines: Lines::new(reading, LONGEST_ANSWER, None), writing, peer, asked: 0 }
+        Self { lines: Lines::new(reading, MAX_ANSWER_LINE, None), writing, peer, asked: 0 }
     }
 
     /// The process at the other end, according to the kernel; `None` if the system doesn't report it.
@@ -84,9 +84,9 @@ impl Client {
         let id = self.asked.to_string();
         let request = Request { msg_type: msg_type.to_owned(), id: id.clone(), payload };
         let line = super::envelope::line(&request);
-        if line.len() > LONGEST + 1 {
+        if line.len() > MAX_LINE + 1 {
             let text = failure!(
-                "the request has {} bytes, more than the maximum of {LONGEST}", line.len();
+                "the request has {} bytes, more than the maximum of {MAX_LINE}", line.len();
                 "put the text into a file and send the file's path"
             );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));

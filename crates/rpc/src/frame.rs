@@ -7,10 +7,10 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::{Instant, timeout_at};
 
 /// The longest line that a server accepts, in bytes.
-pub const LONGEST: usize = 1 << 20;
+pub const MAX_LINE: usize = 1 << 20;
 
 /// The longest line that a client accepts: an event contains an agent's line of at most 16 MiB, escaped.
-pub const LONGEST_ANSWER: usize = 128 << 20;
+pub const MAX_ANSWER_LINE: usize = 128 << 20;
 
 /// How much is read at once.
 const CHUNK: usize = 16 << 10;

@@ -4,7 +4,7 @@ use crate::caller::Caller;
 use crate::clients::{Activity, Clients};
 use crate::envelope::{Payload, Request, payload, response_line};
 use crate::feed::Reader;
-use crate::frame::{LONGEST, LineError, Lines};
+use crate::frame::{LineError, Lines, MAX_LINE};
 use crate::output::Output;
 use serde::Serialize;
 use std::pin::Pin;
@@ -20,7 +20,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 /// How long a request may take from its first byte to its last.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LINE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long to wait for clients that don't read when the server shuts down.
 const LAST: Duration = Duration::from_secs(1);
@@ -121,7 +121,7 @@ async fn converse<S: Service>(
     activity: Arc<Activity>,
 ) {
     let (reading, mut writing) = stream.into_split();
-    let mut lines = Lines::new(reading, LONGEST, Some(PATIENCE));
+    let mut lines = Lines::new(reading, MAX_LINE, Some(LINE_TIMEOUT));
     let mut output = Output::default();
     let mut asked: Option<Asked> = None;
     // After an invalid request, no more of the client's requests are read.

@@ -2,8 +2,8 @@
 //!
 //! Lines are appended in one write each and read newest first. A beat has a record in `beats/` from its beginning until
 //! its line is written, so that a crash loses no line. For a full disk, spare records (`spares`) and space for lines
-//! (`reserve`) are allocated in advance. Deferred calls are in
-//! `approvals/`. What agents wrote that murmur doesn't know is in unknown.json (`unknown`).
+//! (`reserve`) are allocated in advance. Deferred calls are in `approvals/`. Agents' unknown output is in unknown.json
+//! (`unknown`).
 
 pub mod append;
 pub mod decisions;

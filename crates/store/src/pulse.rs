@@ -90,7 +90,7 @@ pub enum State {
 impl State {
     /// The name of the state.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Starting => "starting",
             Self::Running => "running",

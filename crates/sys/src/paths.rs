@@ -8,7 +8,7 @@ mod state;
 use super::shell;
 use crate::error::Hinted;
 use name::stem;
-pub use name::{LONGEST_NAME, is_plain, readable, slug};
+pub use name::{MAX_NAME, is_plain, readable, slug};
 use rustix::process::getuid;
 use serde::{Deserialize, Serialize};
 pub use settings::SettingsDir;
@@ -304,7 +304,7 @@ impl DataDir {
         [self.journal(), self.decisions(), self.log(), self.notifications()]
     }
 
-    /// What agents wrote lately that murmur doesn't know.
+    /// Agents' unknown output of the last week.
     #[must_use]
     pub fn unknown(&self) -> PathBuf {
         self.root.join("unknown.json")

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tokio::net::{UnixListener, UnixStream};
 
 /// The longest path that fits into a socket address on every system, without the NUL.
-const LONGEST: usize = 103;
+const MAX_PATH: usize = 103;
 
 /// A path to `name` in `folder` that is short enough, valid while its descriptor is open.
 struct Address {
@@ -17,7 +17,7 @@ struct Address {
 
 fn address(folder: &Path, name: &str) -> io::Result<Address> {
     let path = folder.join(name);
-    if path.as_os_str().len() <= LONGEST {
+    if path.as_os_str().len() <= MAX_PATH {
         return Ok(Address { path, _folder: None });
     }
     let flags = rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC;

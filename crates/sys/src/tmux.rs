@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// The timeout for each read.
-const PATIENCE: Duration = Duration::from_millis(100);
+const IO_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// The limit on the total answer.
 const MAX_ANSWER: usize = 16 << 10;
@@ -51,8 +51,8 @@ fn ask(tmux: &OsStr, pane: &str) -> io::Result<Option<String>> {
     let socket = tmux.to_str().and_then(|text| text.rsplitn(3, ',').nth(2));
     let (Some(socket), true) = (socket, is_pane) else { return Ok(None) };
     let mut stream = UnixStream::connect(Path::new(socket))?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(IO_TIMEOUT))?;
+    stream.set_write_timeout(Some(IO_TIMEOUT))?;
     stream.write_all(&question(pane))?;
     let (mut received, mut said) = (Vec::new(), Vec::new());
     let mut part = [0; 4096];

@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 /// How many colors to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Depth {
+pub enum ColorDepth {
     /// None: only bold, dim and reverse.
     None,
     /// The terminal's own 16, which fit its background.
@@ -25,7 +25,7 @@ pub enum Depth {
 #[derive(Debug)]
 pub struct Ansi {
     size: Size,
-    depth: Depth,
+    depth: ColorDepth,
     out: String,
     cursor: Position,
 }
@@ -36,7 +36,7 @@ impl Ansi {
 
     /// A terminal of this size.
     #[must_use]
-    pub fn new(columns: u16, rows: u16, depth: Depth) -> Self {
+    pub fn new(columns: u16, rows: u16, depth: ColorDepth) -> Self {
         Self { size: Size::new(columns, rows), depth, out: String::new(), cursor: Position::default() }
     }
 
@@ -79,10 +79,10 @@ impl Ansi {
             Color::Blue => 4,
             Color::Magenta => 5,
             Color::Cyan => 6,
-            Color::Rgb(red, green, blue) if self.depth == Depth::True => {
+            Color::Rgb(red, green, blue) if self.depth == ColorDepth::True => {
                 return self.write(format_args!(";{};2;{red};{green};{blue}", base + 8));
             }
-            Color::Rgb(red, green, blue) if self.depth == Depth::Indexed => {
+            Color::Rgb(red, green, blue) if self.depth == ColorDepth::Indexed => {
                 let index = 16 + 36 * level(red) + 6 * level(green) + level(blue);
                 return self.write(format_args!(";{};5;{index}", base + 8));
             }
@@ -92,7 +92,7 @@ impl Ansi {
             Color::Rgb(..) => 1,
             _ => return,
         };
-        if self.depth != Depth::None {
+        if self.depth != ColorDepth::None {
             self.write(format_args!(";{}", base + code));
         }
     }
@@ -181,7 +181,7 @@ mod tests {
     use ratatui_core::terminal::Terminal;
 
     /// The bytes of a frame, and of the same frame again.
-    fn frames(depth: Depth) -> (String, String) {
+    fn frames(depth: ColorDepth) -> (String, String) {
         let mut model = model();
         model.key(crate::keys::Key::Char('2'));
         let mut terminal = Terminal::new(Ansi::new(100, 20, depth)).unwrap();
@@ -195,14 +195,14 @@ mod tests {
 
     #[test]
     fn a_frame_has_only_what_changed_in_the_colors_that_are_wanted() {
-        for depth in [Depth::None, Depth::Sixteen, Depth::Indexed, Depth::True] {
+        for depth in [ColorDepth::None, ColorDepth::Sixteen, ColorDepth::Indexed, ColorDepth::True] {
             let (first, again) = frames(depth);
             assert!(first.starts_with("\x1b[?2026h") && first.ends_with("\x1b[0m\x1b[?2026l"));
-            assert!(first.contains(Health::Waiting.word()));
+            assert!(first.contains(Health::Waiting.as_str()));
             assert_eq!(again, "");
-            assert_eq!(first.contains(";35m"), depth != Depth::None, "magenta");
-            assert_eq!(first.contains(";38;2;"), depth == Depth::True, "RGB");
-            assert_eq!(first.contains(";38;5;"), depth == Depth::Indexed, "256");
+            assert_eq!(first.contains(";35m"), depth != ColorDepth::None, "magenta");
+            assert_eq!(first.contains(";38;2;"), depth == ColorDepth::True, "RGB");
+            assert_eq!(first.contains(";38;5;"), depth == ColorDepth::Indexed, "256");
         }
     }
 
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_frame_has_no_control_characters_but_its_own() {
-        let (first, _) = frames(Depth::True);
+        let (first, _) = frames(ColorDepth::True);
         let hidden = first.chars().filter(|letter| sys::text::is_hidden(*letter) && *letter != '\x1b');
         assert_eq!(hidden.count(), 0);
         assert!(first.split('\x1b').skip(1).all(|rest| rest.starts_with('[')));

@@ -173,7 +173,7 @@ fn tabs(buffer: &mut Buffer, area: Rect, model: &Model) {
         let is_shown = pane == model.view.pane;
         // Below a certain width, only the pane's own title names it.
         let has_word = if is_tight { is_shown && area.width >= TIGHT } else { true };
-        let word = if has_word { format!(" {}", pane.word()) } else { String::new() };
+        let word = if has_word { format!(" {}", pane.as_str()) } else { String::new() };
         let count = match pane {
             Pane::Inbox if model.waiting() > 0 => format!("({})", model.waiting()),
             _ => String::new(),

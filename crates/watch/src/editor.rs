@@ -8,11 +8,11 @@ use unicode_width::UnicodeWidthChar;
 const HISTORY: usize = 500;
 
 /// The longest text, in bytes.
-const LONGEST: usize = 256 << 10;
+const MAX_TEXT: usize = 256 << 10;
 
 /// What a key means for whoever shows the editor.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Edited {
+pub enum EditorEvent {
     /// The text or the cursor may have changed.
     Changed,
     /// The text was finished.
@@ -27,26 +27,26 @@ pub enum Edited {
 
 /// A text and its cursor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct EditState {
     /// The text.
     pub text: String,
-    /// The place of the cursor, in bytes.
+    /// The byte index of the cursor.
     pub cursor: usize,
 }
 
 /// The editor.
 #[derive(Debug, Default)]
 pub struct Editor {
-    written: Written,
+    written: EditState,
     history: Vec<String>,
-    /// The place in the history, and the text that was being written.
+    /// The index in the history, and the text that was being written.
     recalled: Option<(usize, String)>,
 }
 
 impl Editor {
     /// The text so far.
     #[must_use]
-    pub fn written(&self) -> &Written {
+    pub fn written(&self) -> &EditState {
         &self.written
     }
 
@@ -67,7 +67,7 @@ impl Editor {
     }
 
     /// Handles a key.
-    pub fn key(&mut self, key: Key) -> Edited {
+    pub fn key(&mut self, key: Key) -> EditorEvent {
         let written = &mut self.written;
         match key {
             Key::Enter if written.text[..written.cursor].ends_with('\\') => {
@@ -76,16 +76,16 @@ impl Editor {
             }
             Key::Enter => {
                 self.recalled = None;
-                return Edited::Entered(std::mem::take(&mut self.written).text);
+                return EditorEvent::Entered(std::mem::take(&mut self.written).text);
             }
             Key::Char(letter) | Key::Pasted(letter) => written.insert(letter),
             Key::Backspace | Key::Ctrl('h') => written.delete_before(1),
             Key::Delete => written.delete_after(),
             Key::Ctrl('d') if !written.text.is_empty() => written.delete_after(),
-            Key::Ctrl('d') => return Edited::Leave,
-            Key::Ctrl('c') if written.text.is_empty() => return Edited::Interrupt,
-            Key::Ctrl('c') => *written = Written::default(),
-            Key::Ctrl('z') => return Edited::Suspend,
+            Key::Ctrl('d') => return EditorEvent::Leave,
+            Key::Ctrl('c') if written.text.is_empty() => return EditorEvent::Interrupt,
+            Key::Ctrl('c') => *written = EditState::default(),
+            Key::Ctrl('z') => return EditorEvent::Suspend,
             Key::Left | Key::Ctrl('b') => written.cursor -= written.before().map_or(0, char::len_utf8),
             Key::Right | Key::Ctrl('f') => written.cursor += written.after().map_or(0, char::len_utf8),
             Key::Home | Key::Ctrl('a') => written.cursor = written.line_start(),
@@ -112,13 +112,13 @@ impl Editor {
             Key::Down | Key::Ctrl('n') if !written.move_down() => self.recall(false),
             _ => {}
         }
-        Edited::Changed
+        EditorEvent::Changed
     }
 
     /// Shows the text before or after the shown one.
     fn recall(&mut self, is_before: bool) {
-        let place = self.recalled.as_ref().map_or(self.history.len(), |(place, _)| *place);
-        let Some(next) = (if is_before { place.checked_sub(1) } else { Some(place + 1) }) else { return };
+        let index = self.recalled.as_ref().map_or(self.history.len(), |(index, _)| *index);
+        let Some(next) = (if is_before { index.checked_sub(1) } else { Some(index + 1) }) else { return };
         let text = match self.history.get(next) {
             Some(text) => text.clone(),
             None => match self.recalled.take() {
@@ -130,11 +130,11 @@ impl Editor {
             let draft = self.recalled.take().map_or_else(|| self.written.text.clone(), |(_, draft)| draft);
             self.recalled = Some((next, draft));
         }
-        self.written = Written { cursor: text.len(), text };
+        self.written = EditState { cursor: text.len(), text };
     }
 }
 
-impl Written {
+impl EditState {
     fn insert(&mut self, letter: char) {
         let letters = match letter {
             '\t' => "    ",
@@ -142,7 +142,7 @@ impl Written {
             letter if letter != '\n' && (is_hidden(letter) || letter.width().is_none()) => return,
             letter => &*letter.encode_utf8(&mut [0; 4]).to_owned(),
         };
-        if self.text.len() + letters.len() <= LONGEST {
+        if self.text.len() + letters.len() <= MAX_TEXT {
             self.text.insert_str(self.cursor, letters);
             self.cursor += letters.len();
         }
@@ -184,7 +184,7 @@ impl Written {
         let Some(end) = start.checked_sub(1) else { return false };
         let column = self.text[start..self.cursor].chars().count();
         let above = self.text[..end].rfind('\n').map_or(0, |at| at + 1);
-        self.cursor = self.place(above, end, column);
+        self.cursor = self.index_of_column(above, end, column);
         true
     }
 
@@ -196,12 +196,12 @@ impl Written {
         }
         let column = self.text[self.line_start()..self.cursor].chars().count();
         let below = self.text[end + 1..].find('\n').map_or(self.text.len(), |at| end + 1 + at);
-        self.cursor = self.place(end + 1, below, column);
+        self.cursor = self.index_of_column(end + 1, below, column);
         true
     }
 
-    /// The place of the character number `column` of the line from `start` to `end`.
-    fn place(&self, start: usize, end: usize, column: usize) -> usize {
+    /// The byte index of the character number `column` of the line from `start` to `end`.
+    fn index_of_column(&self, start: usize, end: usize, column: usize) -> usize {
         self.text[start..end].char_indices().nth(column).map_or(end, |(at, _)| start + at)
     }
 
@@ -254,7 +254,7 @@ mod tests {
     fn typed(editor: &mut Editor, bytes: &str) -> Vec<String> {
         let keys = Keys::with_paste().read(bytes.as_bytes());
         let finished = keys.into_iter().filter_map(|key| match editor.key(key) {
-            Edited::Entered(text) => Some(text),
+            EditorEvent::Entered(text) => Some(text),
             _ => None,
         });
         finished.collect()
@@ -275,7 +275,7 @@ mod tests {
         assert_eq!(typed(&mut editor, "one\\\rtwo\r"), ["one\ntwo"]);
         assert_eq!(typed(&mut editor, "\x1b[200~a\r\nb\nc\x1b[201~\r"), ["a\n\nb\nc"]);
         typed(&mut editor, "one\\\rtwo\x1b[A\x1b[H>");
-        assert_eq!(editor.written(), &Written { text: ">one\ntwo".to_owned(), cursor: 1 });
+        assert_eq!(editor.written(), &EditState { text: ">one\ntwo".to_owned(), cursor: 1 });
         assert_eq!(
             editor.written().rows("> ", 80, 9),
             (vec!["> >one".to_owned(), "  two".to_owned()], (0, 3))
@@ -301,17 +301,17 @@ mod tests {
     #[test]
     fn control_keys_clear_first_and_then_interrupt_leave_or_suspend() {
         let mut editor = Editor::default();
-        assert_eq!(editor.key(Key::Ctrl('c')), Edited::Interrupt);
-        assert_eq!(editor.key(Key::Ctrl('d')), Edited::Leave);
-        assert_eq!(editor.key(Key::Ctrl('z')), Edited::Suspend);
+        assert_eq!(editor.key(Key::Ctrl('c')), EditorEvent::Interrupt);
+        assert_eq!(editor.key(Key::Ctrl('d')), EditorEvent::Leave);
+        assert_eq!(editor.key(Key::Ctrl('z')), EditorEvent::Suspend);
         typed(&mut editor, "x");
-        assert_eq!(editor.key(Key::Ctrl('c')), Edited::Changed);
+        assert_eq!(editor.key(Key::Ctrl('c')), EditorEvent::Changed);
         assert!(editor.is_empty());
     }
 
     #[test]
     fn long_lines_are_wrapped_and_only_the_rows_around_the_cursor_are_shown() {
-        let written = Written { text: "abcdefgh".to_owned(), cursor: 8 };
+        let written = EditState { text: "abcdefgh".to_owned(), cursor: 8 };
         let row = str::to_owned;
         assert_eq!(written.rows("> ", 6, 9), (vec![row("> abc"), row("defgh")], (1, 5)));
         assert_eq!(written.rows("> ", 6, 1), (vec![row("defgh")], (0, 5)));

@@ -47,7 +47,7 @@ pub enum Key {
 }
 
 /// The longest sequence that is waited for, in bytes.
-const LONGEST: usize = 32;
+const MAX_SEQUENCE: usize = 32;
 
 /// Reads keys.
 #[derive(Debug, Default)]
@@ -91,7 +91,7 @@ impl Keys {
                     self.is_pasting = begins;
                     used
                 }
-                ParsedInput::Part if self.left.len() > LONGEST => 1,
+                ParsedInput::Part if self.left.len() > MAX_SEQUENCE => 1,
                 ParsedInput::Part => break,
             };
             self.left.drain(..used);
@@ -250,7 +250,7 @@ mod tests {
         fn any_bytes_are_read_to_the_end(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let mut keys = Keys::default();
             keys.read(&bytes);
-            prop_assert!(keys.left.len() <= LONGEST);
+            prop_assert!(keys.left.len() <= MAX_SEQUENCE);
         }
     }
 }

@@ -31,7 +31,7 @@ pub mod rows;
 pub mod text;
 mod view;
 
-pub use ansi::{Ansi, Depth};
+pub use ansi::{Ansi, ColorDepth};
 pub use draw::{changes_in, draw};
 pub use input::Action;
 pub use model::{Model, Update};

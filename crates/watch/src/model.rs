@@ -309,12 +309,12 @@ impl Model {
             }
             Pane::Agents => {
                 let row = &self.agents[index];
-                vec![&*row.name, self.health(row).word(), &*row.state, &*row.doing, &*row.folder]
+                vec![&*row.name, self.health(row).as_str(), &*row.state, &*row.doing, &*row.folder]
             }
             Pane::Inbox => self.entry(index).map(InboxEntry::texts).unwrap_or_default(),
             Pane::Log => {
                 let row = &self.log[index];
-                vec![&*row.name, row.outcome.word(), row.label.unwrap_or_default(), &*row.text]
+                vec![&*row.name, row.outcome.as_str(), row.label.unwrap_or_default(), &*row.text]
             }
             Pane::Limits => {
                 let row = &self.limits[index];

@@ -27,7 +27,7 @@ pub enum Outcome {
 impl Outcome {
     /// Its word.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
             Self::Attention => "attention",
@@ -116,7 +116,7 @@ pub enum Health {
 impl Health {
     /// Its word.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
             Self::Stuck => "stuck",

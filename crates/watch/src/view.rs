@@ -18,7 +18,7 @@ pub(crate) enum Pane {
 impl Pane {
     pub(crate) const ALL: [Self; 5] = [Self::Heartbeats, Self::Agents, Self::Inbox, Self::Log, Self::Limits];
 
-    pub(crate) fn word(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Heartbeats => "heartbeats",
             Self::Agents => "agents",

@@ -1,7 +1,7 @@
 //! Follows hosts: queries them again when their record changes, they send an event, or they finally answer.
 
 use murmur_core::id::AgentId;
-use murmur_host::discover::{self, Condition, HostInfo, PATIENCE};
+use murmur_host::discover::{self, ANSWER_TIMEOUT, HostInfo, HostState};
 use murmur_rpc::client::{AskError, Client};
 use murmur_rpc::envelope::{Event, GAP, LAGGED};
 use serde_json::Value;
@@ -114,7 +114,7 @@ impl Hosts {
             self.asked_meanwhile = self.asked.keys().cloned().collect();
             self.querying.spawn(async move {
                 // An unreadable folder was reported at the start.
-                let seen = discover::scan(&folder, PATIENCE).await.unwrap_or_default();
+                let seen = discover::scan(&folder, ANSWER_TIMEOUT).await.unwrap_or_default();
                 HostChange::All { seen, newer: HashSet::new() }
             });
         }
@@ -144,7 +144,7 @@ impl Hosts {
         self.asked.insert(agent.clone(), false);
         let folder = self.folder.clone();
         self.querying.spawn(async move {
-            let seen = discover::find(&folder, &agent, PATIENCE).await;
+            let seen = discover::find(&folder, &agent, ANSWER_TIMEOUT).await;
             HostChange::One(agent, seen.map(Box::new))
         });
     }
@@ -220,7 +220,7 @@ impl Hosts {
         let (folder, agent, sender) = (self.folder.clone(), agent.clone(), self.sender.clone());
         let listener = self.listener.clone();
         match seen.condition {
-            Condition::Up(_)
+            HostState::Up(_)
                 if !is_failed && self.followed.len() < MAX_HOSTS && self.followed.insert(agent.clone()) =>
             {
                 self.following.spawn(async move {
@@ -228,7 +228,7 @@ impl Hosts {
                     let _nobody_hears = sender.send(Message::Left(agent, left)).await;
                 });
             }
-            Condition::Silent
+            HostState::Silent
                 if !is_unanswered && self.awaited.len() < MAX_HOSTS && self.awaited.insert(agent.clone()) =>
             {
                 self.following.spawn(async move {

@@ -45,7 +45,7 @@ impl Case {
         self.host(
             id,
             session,
-            HostStatus::Up { state, word: state.word(), pid: Some(1), call, background: 0, hold: None },
+            HostStatus::Up { state, word: state.as_str(), pid: Some(1), call, background: 0, hold: None },
             at,
         )
     }
@@ -82,7 +82,7 @@ impl Case {
         let agents = agents(&self.known, &Quiet::default(), now);
         let line = |agent: &Agent| {
             let minutes = agent.age(now).as_secs() / 60;
-            let (health, source, tool) = (agent.health.word(), agent.source, &agent.tool_name);
+            let (health, source, tool) = (agent.health.as_str(), agent.source, &agent.tool_name);
             format!("{} {} {health} {source:?} {minutes} {tool}", agent.agent_id, agent.state)
                 .trim_end()
                 .to_owned()

@@ -52,7 +52,7 @@ impl Lines {
         if self.json {
             return writeln!(out, "{}", json!({ "agent": object::of(agent, now) }));
         }
-        let padding = " ".repeat(7_usize.saturating_sub(agent.health.word().len()));
+        let padding = " ".repeat(7_usize.saturating_sub(agent.health.as_str().len()));
         let health = format!("{}{padding}", self.style.health(agent.health));
         let (id, tool) = (plain_line(&name(agent)), plain_line(&agent.tool_name));
         let line = format!("{}  {health}  {id}  {}", self.when(agent.at), state(agent));

@@ -80,7 +80,7 @@ fn word(agent: &Agent) -> &'static str {
 /// Prints a past action.
 fn action(out: &mut impl Write, style: Style, pulse: &Pulse, zone: &TimeZone) -> io::Result<()> {
     let when = pulse.at().map(|at| at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string());
-    let what = if pulse.tool_name.is_empty() { pulse.state.word() } else { &pulse.tool_name };
+    let what = if pulse.tool_name.is_empty() { pulse.state.as_str() } else { &pulse.tool_name };
     let mut line = format!("{}  {}", style.dim(when.unwrap_or_default()), plain_line(what));
     let action = plain_line(&pulse.last_action);
     if !action.is_empty() {

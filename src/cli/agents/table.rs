@@ -62,7 +62,7 @@ pub(super) fn lines(agents: &[Agent], now: Timestamp, width: Option<usize>, styl
     for (agent, row) in agents.iter().zip(&rows) {
         let line = joined(row, &widths);
         // The health is last and in color.
-        lines.push(match line.strip_suffix(agent.health.word()) {
+        lines.push(match line.strip_suffix(agent.health.as_str()) {
             Some(begin) if line.width() <= most => format!("{begin}{}", style.health(agent.health)),
             _ => cut(&line, most),
         });
@@ -83,7 +83,7 @@ fn cells(agent: &Agent, now: Timestamp) -> [String; 9] {
         &workspace,
     ];
     let [id, state, tool, action, task, branch, workspace] = texts.map(plain_line);
-    [id, state, tool, action, task, branch, workspace, age(agent.age(now)), agent.health.word().to_owned()]
+    [id, state, tool, action, task, branch, workspace, age(agent.age(now)), agent.health.as_str().to_owned()]
 }
 
 /// The id of `agent`, with its backend unless that is Claude Code.

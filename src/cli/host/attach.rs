@@ -22,7 +22,7 @@ use derun::id::SessionId as CaptureId;
 use murmur_agent::backend;
 use murmur_core::config::backend::Backend;
 use murmur_core::id::AgentId;
-use murmur_host::discover::{self, Condition, PATIENCE};
+use murmur_host::discover::{self, ANSWER_TIMEOUT, HostState};
 use murmur_host::record::Record;
 use murmur_host::replay::{Replay, StoredEvents};
 use murmur_rpc::client::{AskError, Client};
@@ -119,9 +119,9 @@ impl<'a, W: Write> Follower<'a, W> {
     pub(super) async fn follow(&mut self) -> anyhow::Result<()> {
         let mut was_there = false;
         loop {
-            let seen = discover::find(&self.dir.hosts(), self.agent, PATIENCE).await;
+            let seen = discover::find(&self.dir.hosts(), self.agent, ANSWER_TIMEOUT).await;
             match seen.map(|seen| (seen.condition, seen.record)) {
-                Some((Condition::Up(status), _)) => {
+                Some((HostState::Up(status), _)) => {
                     was_there = true;
                     self.ran = status.capture.clone().map(|capture| (capture, status.info.backend.clone()));
                     self.folder = status.info.worktree.display().to_string();
@@ -129,15 +129,15 @@ impl<'a, W: Write> Follower<'a, W> {
                         return Ok(());
                     }
                 }
-                Some((Condition::Incompatible(_), _)) => {
+                Some((HostState::Incompatible(_), _)) => {
                     super::connect(self.dir, self.agent).await?;
                 }
-                Some((Condition::Silent, record)) => wait(record.as_ref()).await,
-                Some((Condition::Ended(ended), record)) => {
+                Some((HostState::Silent, record)) => wait(record.as_ref()).await,
+                Some((HostState::Ended(ended), record)) => {
                     self.replay(capture_and_backend(record))?;
                     return ended.error.map_or(Ok(()), |error| bail!("agent {}: {error}", self.agent));
                 }
-                Some((Condition::Dead, record)) => {
+                Some((HostState::Dead, record)) => {
                     if self.next.is_some() {
                         self.replay(capture_and_backend(record))?;
                     }
@@ -159,7 +159,7 @@ impl<'a, W: Write> Follower<'a, W> {
 
     /// Shows events from the host until the agent or the connection ends.
     async fn attached(&mut self) -> anyhow::Result<FollowEnd> {
-        let connected = Client::connect(&self.dir.hosts(), &self.agent.socket(), PATIENCE).await;
+        let connected = Client::connect(&self.dir.hosts(), &self.agent.socket(), ANSWER_TIMEOUT).await;
         let Ok(mut client) = connected else { return Ok(FollowEnd::Lost) };
         let is_new = self.next.is_none();
         // People first see the last turn, which is among the past events.

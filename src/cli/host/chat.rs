@@ -22,7 +22,7 @@ use sys::paths::DataDir;
 use sys::{failure, signals, terminal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
-use watch::editor::{Edited, Editor};
+use watch::editor::{Editor, EditorEvent};
 use watch::keys::Key;
 
 /// How long a host may take to accept a message.
@@ -180,8 +180,8 @@ impl Chat {
                 wakeup = input.wakeup() => match wakeup? {
                     Wakeup::Keys(keys) => for key in keys {
                         match self.key(key) {
-                            Edited::Leave => return Ok(None),
-                            Edited::Suspend => self.suspend(input).await?,
+                            EditorEvent::Leave => return Ok(None),
+                            EditorEvent::Suspend => self.suspend(input).await?,
                             _ => {}
                         }
                     },
@@ -204,16 +204,16 @@ impl Chat {
         !self.open.is_empty() && self.editor.is_empty()
     }
 
-    fn key(&mut self, key: Key) -> Edited {
+    fn key(&mut self, key: Key) -> EditorEvent {
         let is_asking = self.is_asking();
         let edited = if is_asking { self.reply.key(key) } else { self.editor.key(key) };
         match &edited {
-            Edited::Entered(line) if is_asking => self.answer(line),
-            Edited::Entered(text) if !text.trim().is_empty() => {
+            EditorEvent::Entered(line) if is_asking => self.answer(line),
+            EditorEvent::Entered(text) if !text.trim().is_empty() => {
                 self.editor.remember(text);
                 let _ended = self.commands.send(Command::Send(text.clone()));
             }
-            Edited::Interrupt => _ = self.commands.send(Command::Interrupt),
+            EditorEvent::Interrupt => _ = self.commands.send(Command::Interrupt),
             _ => {}
         }
         edited

@@ -7,9 +7,9 @@ use super::super::user_env::UserEnv;
 use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
 use murmur_core::id::{BeatId, SessionId};
-use murmur_host::cleanup;
-use murmur_host::discover::{self, Condition, HostInfo, PATIENCE};
+use murmur_host::discover::{self, ANSWER_TIMEOUT, HostInfo, HostState};
 use murmur_host::protocol::Status;
+use murmur_host::reap;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -19,7 +19,7 @@ use sys::text::shown_line;
 
 pub(super) fn list(all: bool, json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.read_data_dir()?;
-    let mut seen = runtime()?.block_on(discover::scan(&dir.hosts(), PATIENCE))?;
+    let mut seen = runtime()?.block_on(discover::scan(&dir.hosts(), ANSWER_TIMEOUT))?;
     seen.retain(|seen| all || seen.is_alive());
     let mut out = stdout().lock();
     if json {
@@ -52,8 +52,8 @@ fn row(seen: &HostInfo) -> [String; 4] {
     [format!("{}{backend}", seen.agent_id), project, role, state(&seen.condition)]
 }
 
-fn state(condition: &Condition) -> String {
-    format!("{}{}", condition.word(), in_background(condition.background() as u64))
+fn state(condition: &HostState) -> String {
+    format!("{}{}", condition.as_str(), in_background(condition.background() as u64))
 }
 
 pub(super) fn status(agent: &str, json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
@@ -78,14 +78,14 @@ pub(super) fn status(agent: &str, json: bool, env: &UserEnv) -> anyhow::Result<E
         writeln!(out, "Issue: #{}", plain_line(issue))?;
     }
     match &seen.condition {
-        Condition::Up(status) => live(&mut out, status)?,
-        Condition::Incompatible(pong) => writeln!(
+        HostState::Up(status) => live(&mut out, status)?,
+        HostState::Incompatible(pong) => writeln!(
             out,
             "Protocol: {} (murmur {}), not compatible with this murmur",
             plain_line(&pong.protocol_version),
             plain_line(&pong.version)
         )?,
-        Condition::Ended(ended) => {
+        HostState::Ended(ended) => {
             match (ended.exit, &ended.error) {
                 (Some(Exit::Code(code)), _) => writeln!(out, "Exit: code {code}")?,
                 (Some(Exit::Signal(signal)), _) => writeln!(out, "Exit: signal {signal}")?,
@@ -94,7 +94,7 @@ pub(super) fn status(agent: &str, json: bool, env: &UserEnv) -> anyhow::Result<E
             }
             writeln!(out, "Ended: {}", plain_line(&ended.ended_at))?;
         }
-        Condition::Silent | Condition::Dead => {}
+        HostState::Silent | HostState::Dead => {}
     }
     let capture = seen.record.as_ref().and_then(|record| record.capture.as_ref());
     if let Some(capture) = capture {
@@ -125,8 +125,8 @@ fn live(out: &mut impl Write, status: &Status) -> io::Result<()> {
 
 pub(super) fn discover(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.read_data_dir()?;
-    let cleaned = cleanup::clean(&dir.hosts(), clock::now())?;
-    let seen = runtime()?.block_on(discover::scan(&dir.hosts(), PATIENCE))?;
+    let cleaned = reap::reap_dead(&dir.hosts(), clock::now())?;
+    let seen = runtime()?.block_on(discover::scan(&dir.hosts(), ANSWER_TIMEOUT))?;
     let alive: Vec<&HostInfo> = seen.iter().filter(|seen| seen.is_alive()).collect();
     let mut out = stdout().lock();
     if json {

@@ -8,9 +8,9 @@ use anyhow::{Context, bail};
 use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
 use murmur_core::id::AgentId;
-use murmur_host::cleanup;
-use murmur_host::discover::{self, Condition, HostInfo, PATIENCE};
+use murmur_host::discover::{self, ANSWER_TIMEOUT, HostInfo, HostState};
 use murmur_host::protocol::{GRACE, Send, Stop};
+use murmur_host::reap;
 use murmur_host::state::{AgentKind, State};
 use murmur_rpc::client::AskError;
 use serde_json::json;
@@ -48,7 +48,7 @@ pub(in super::super) fn send(args: &HostSend, env: &UserEnv) -> anyhow::Result<E
         print_json(
             &mut out,
             "agent-send/1",
-            &json!({ "agent_id": agent, "state": state.word(), "queued": queued(&state) }),
+            &json!({ "agent_id": agent, "state": state.as_str(), "queued": queued(&state) }),
         )?;
     } else {
         match queued(&state) {
@@ -72,7 +72,7 @@ pub(in super::super) fn interrupt(args: &HostInterrupt, env: &UserEnv) -> anyhow
     })?;
     let mut out = stdout().lock();
     if args.json {
-        print_json(&mut out, "agent-interrupt/1", &json!({ "agent_id": agent, "state": state.word() }))?;
+        print_json(&mut out, "agent-interrupt/1", &json!({ "agent_id": agent, "state": state.as_str() }))?;
     } else {
         writeln!(out, "interrupted {agent}")?;
     }
@@ -121,7 +121,7 @@ pub(in super::super) fn stop(args: &HostStop, env: &UserEnv) -> anyhow::Result<E
 
 /// All hosted agents; beats end by themselves.
 async fn live(dir: &DataDir) -> anyhow::Result<Vec<AgentId>> {
-    let seen = discover::scan(&dir.hosts(), PATIENCE).await?;
+    let seen = discover::scan(&dir.hosts(), ANSWER_TIMEOUT).await?;
     let is_live = |seen: &HostInfo| {
         seen.is_alive() && seen.record.as_ref().is_none_or(|record| record.info.kind == AgentKind::Live)
     };
@@ -135,16 +135,16 @@ async fn stop_one(
     grace: Duration,
 ) -> anyhow::Result<serde_json::Value> {
     match super::find(dir, agent).await?.condition {
-        Condition::Dead => {
-            cleanup::clean(&dir.hosts(), clock::now())?;
+        HostState::Dead => {
+            reap::reap_dead(&dir.hosts(), clock::now())?;
             bail!(
                 failure!("the host of {agent} was already dead"; "any remaining processes of the agent were killed")
             );
         }
-        Condition::Silent if force => {
+        HostState::Silent if force => {
             // It may just have been slow.
             let seen = discover::find(&dir.hosts(), agent, LAST).await;
-            if let Some(seen @ HostInfo { condition: Condition::Silent, .. }) = seen {
+            if let Some(seen @ HostInfo { condition: HostState::Silent, .. }) = seen {
                 return kill(dir, &seen).await;
             }
         }
@@ -178,8 +178,8 @@ async fn kill(dir: &DataDir, seen: &HostInfo) -> anyhow::Result<serde_json::Valu
         ended
             .with_context(|| format!("the host of {agent} (PID {}) cannot be killed", record.host.pid))??;
     }
-    cleanup::clean(&dir.hosts(), clock::now())?;
-    match discover::find(&dir.hosts(), agent, PATIENCE).await {
+    reap::reap_dead(&dir.hosts(), clock::now())?;
+    match discover::find(&dir.hosts(), agent, ANSWER_TIMEOUT).await {
         Some(seen) if seen.is_alive() => {
             bail!(
                 failure!("the host of {agent} (PID {}) is still running", record.host.pid; "see: murmur agent list")

@@ -28,13 +28,13 @@ use murmur_hook::own;
 use murmur_host::capture::Destination;
 use murmur_host::event::Progress;
 use murmur_host::launch::StartReport;
-use murmur_host::own_denials::OwnDenials;
+use murmur_host::local_rules::LocalRules;
 use murmur_host::process::{Run, RunEnd};
 use murmur_host::protocol::AgentInfo;
 use murmur_host::pulses::Pulses;
 use murmur_host::record::AgentEnd;
 use murmur_host::registration::Registration;
-use murmur_host::run::holds::Watched;
+use murmur_host::run::holds::WatchedAccount;
 use murmur_host::run::{self as host, Spec};
 use murmur_host::state::AgentKind;
 use murmur_host::unrecorded::Unrecorded;
@@ -265,15 +265,15 @@ fn spec(
         stdin: message.into_bytes(),
     };
     let agent = backend::prepare(&backend, plan)?;
-    let own_denials = (!backend.has(Capability::Hooks)).then(|| {
+    let local_rules = (!backend.has(Capability::Hooks)).then(|| {
         let own = own::find(dir, &user, &policy, &backend, None);
-        OwnDenials::of(dir, &user, whose, &worktree, Some(&[]), policy, own)
+        LocalRules::of(dir, &user, whose, &worktree, Some(&[]), policy, own)
     });
     let spec = Spec {
         info,
         invocation: agent.invocation,
         conversation: agent.conversation,
-        bounds: None,
+        beat_limits: None,
         captures: Destination {
             root: captures(),
             limits: Settings::read(&user.settings.settings())?.captures,
@@ -282,8 +282,8 @@ fn spec(
         hook: agent.hook,
         decisions: dir.decisions(),
         is_audited: policy.guard,
-        own_denials,
-        watched: Some(Watched {
+        local_rules,
+        watched: Some(WatchedAccount {
             dir: dir.clone(),
             account: backend::account(&backend, &user.home, &own_env),
         }),

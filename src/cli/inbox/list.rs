@@ -7,7 +7,7 @@ use super::super::{agents as cli_agents, runtime, status};
 use super::entry::{InboxEntry, Kind};
 use super::numbers;
 use crate::agents::{self, Agent};
-use crate::daemon::heartbeats::HeldKind;
+use crate::daemon::heartbeats::HoldKind;
 use crate::daemon::status::{AccountHold, HeartbeatStatus, HeldStatus, Status, StatusRequest};
 use derun::cli::json::print as print_json;
 use derun::cli::span::span;
@@ -116,10 +116,10 @@ pub(in crate::cli) fn show(agent: &Agent) -> String {
 /// The entry of what holds a heartbeat. The hold of its account has an entry of its own.
 fn hold(heartbeat: &HeartbeatStatus, held: &HeldStatus) -> Option<InboxEntry> {
     let (kind, command) = match held.kind {
-        HeldKind::Limit => return None,
-        HeldKind::Reserve => (Kind::RESERVE, "murmur limits".to_owned()),
-        HeldKind::Budget => (Kind::BUDGET, "murmur usage".to_owned()),
-        HeldKind::Failures => (Kind::BREAKER, format!("murmur resume {}", shell::word(&heartbeat.id))),
+        HoldKind::Limit => return None,
+        HoldKind::Reserve => (Kind::RESERVE, "murmur limits".to_owned()),
+        HoldKind::Budget => (Kind::BUDGET, "murmur usage".to_owned()),
+        HoldKind::Failures => (Kind::BREAKER, format!("murmur resume {}", shell::word(&heartbeat.id))),
     };
     let text = format!("{}: {}", shown_line(&heartbeat.id), held.why);
     Some(InboxEntry::other(kind, &heartbeat.id, text, command).until(&held.until))

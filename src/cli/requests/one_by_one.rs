@@ -55,7 +55,12 @@ pub(in crate::cli) fn one_by_one(kind: RequestKind, env: &UserEnv) -> anyhow::Re
 }
 
 /// `murmur answer ID`: asks only the questions of this request, which the user called `typed`.
-pub(in crate::cli) fn one(dir: &DataDir, row: &RequestRow, typed: &str, env: &UserEnv) -> anyhow::Result<ExitCode> {
+pub(in crate::cli) fn one(
+    dir: &DataDir,
+    row: &RequestRow,
+    typed: &str,
+    env: &UserEnv,
+) -> anyhow::Result<ExitCode> {
     if !io::stdin().is_terminal() {
         bail!(failure!("stdin is not a terminal"; "give the answers: murmur answer {typed} ANSWER ..."));
     }

@@ -38,7 +38,7 @@ impl Wait {
 
 /// The calls of a running agent that wait, according to its host.
 pub(super) async fn waits(dir: &DataDir, agent: &str) -> Vec<Wait> {
-    let waits = discover::requests(&dir.hosts(), discover::LONG_PATIENCE).await;
+    let waits = discover::requests(&dir.hosts(), discover::REQUESTS_TIMEOUT).await;
     let waits = waits.into_iter().filter_map(|wait| Some((wait.request, wait.call?)));
     let waits = waits.filter(|(_, call)| call.agent == agent);
     waits.map(|(request, call)| Wait::new(dir, request, *call)).collect()

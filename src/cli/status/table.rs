@@ -153,7 +153,7 @@ fn row(heartbeat: &HeartbeatStatus, dir: &DataDir, has_daemon: bool, now: Timest
         _ if !heartbeat.enabled => ("disabled", Some(OutcomeKind::Skipped)),
         _ if heartbeat.paused.is_some() => ("paused", Some(OutcomeKind::Skipped)),
         Some(last) if last.stopped => ("stopped", Some(OutcomeKind::Attention)),
-        Some(last) => (last.outcome.word(), Some(last.outcome)),
+        Some(last) => (last.outcome.as_str(), Some(last.outcome)),
         None => ("new", None),
     };
     let urgency = match outcome {

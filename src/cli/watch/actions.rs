@@ -91,7 +91,7 @@ async fn done(action: &Action, dir: &DataDir) -> anyhow::Result<String> {
 async fn run(id: &str, dir: &DataDir) -> anyhow::Result<String> {
     let (workspace, name) = place(id);
     let payload = json!({ "workspace": workspace, "name": name });
-    let asked = async { client::connect(dir).await?.answer("beat", payload, client::PATIENCE).await };
+    let asked = async { client::connect(dir).await?.answer("beat", payload, client::ANSWER_TIMEOUT).await };
     match asked.await {
         Ok(_) => Ok(format!("started {}", called(id, dir))),
         Err(AskError::Gone(_)) if !instance::is_running(dir)? => {

@@ -16,7 +16,7 @@ use sys::terminal::{self, Input, OuterTerminal};
 use sys::terminal_guard::TerminalGuard;
 use tokio::time::sleep;
 use watch::keys::{Key, Keys};
-use watch::{Ansi, Depth, Model, Terminal, draw};
+use watch::{Ansi, ColorDepth, Model, Terminal, draw};
 
 /// Reports clicks and the wheel.
 const MOUSE: (&str, &str) = ("\x1b[?1000h\x1b[?1006h", "\x1b[?1006l\x1b[?1000l");
@@ -174,16 +174,16 @@ fn size() -> (u16, u16) {
     }
 }
 
-fn depth() -> Depth {
+fn depth() -> ColorDepth {
     let [deep, term] = ["COLORTERM", "TERM"].map(|name| std::env::var(name).unwrap_or_default());
     if !Style::of_stdout().is_colored() {
-        Depth::None
+        ColorDepth::None
     } else if matches!(&*deep, "truecolor" | "24bit") {
-        Depth::True
+        ColorDepth::True
     } else if term.ends_with("256color") {
-        Depth::Indexed
+        ColorDepth::Indexed
     } else {
-        Depth::Sixteen
+        ColorDepth::Sixteen
     }
 }
 

@@ -9,7 +9,7 @@ use super::requests::Timeout;
 use crate::daemon::rpc_handlers::Command;
 use murmur_core::permit::request::{Answer, DEFERRED, EXPIRED, LATE, Request, RequestId, WAITING};
 use murmur_rpc::envelope::{Request as RpcRequest, payload, response_line};
-use murmur_rpc::frame::{LONGEST, Lines};
+use murmur_rpc::frame::{Lines, MAX_LINE};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
@@ -19,7 +19,7 @@ use tokio::sync::{mpsc, oneshot};
 /// Serves `stream` until `asked`, sent as `line`, is answered or the hook is gone.
 pub async fn serve(stream: UnixStream, line: RpcRequest, asked: Request, commands: mpsc::Sender<Command>) {
     let (reading, writing) = stream.into_split();
-    let lines = Lines::new(reading, LONGEST, None);
+    let lines = Lines::new(reading, MAX_LINE, None);
     let hook = asked.hook.clone();
     let (sender, answer) = oneshot::channel();
     let (to, id) = oneshot::channel();

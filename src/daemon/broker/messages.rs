@@ -1,7 +1,7 @@
 //! The broker's commands, answers, and requests as people see them.
 
 use super::body::Body;
-use super::requests::{Open, OpenState, Timeout};
+use super::requests::{OpenRequest, OpenState, Timeout};
 use jiff::Timestamp;
 use murmur_core::permit::decision::DecisionKind;
 use murmur_core::permit::request::{Answer, Answerer, Request, RequestId};
@@ -44,17 +44,17 @@ pub enum BrokerCommand {
     /// Lists what waits for a person, after the cursor.
     List(Option<Cursor>, oneshot::Sender<Page>),
     /// Answers a request.
-    Respond(Response, oneshot::Sender<Result<RequestRow, Failure>>),
+    Respond(AnswerCommand, oneshot::Sender<Result<RequestRow, Failure>>),
 }
 
 /// An answer to a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Response {
+pub struct AnswerCommand {
     /// The request.
     pub id: RequestId,
     /// What is answered.
     #[serde(flatten)]
-    pub reply: Reply,
+    pub content: AnswerContent,
     /// The channel of notifications that the answer came through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
@@ -69,7 +69,7 @@ pub struct Response {
 /// What is answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Reply {
+pub enum AnswerContent {
     /// To a question: the answers as typed.
     Answers {
         /// Keyed by `q1`, header or text.
@@ -190,12 +190,12 @@ impl RequestRow {
     pub fn waiting(id: &RequestId, request: &Request) -> Self {
         let asked = request.asked(clock::now());
         let state = OpenState::<()>::Waiting { until: request.until(asked), hooks: Vec::new() };
-        Self::of(id, &Open::new(request.clone(), Body::new(request.input.clone()), asked, state))
+        Self::of(id, &OpenRequest::new(request.clone(), Body::new(request.input.clone()), asked, state))
     }
 
     /// The row for `open`. An unreadable input is replaced by the error.
-    pub(super) fn of<D>(id: &RequestId, open: &Open<D>) -> Self {
-        let Open { request, input, asked, state } = open;
+    pub(super) fn of<D>(id: &RequestId, open: &OpenRequest<D>) -> Self {
+        let OpenRequest { request, input, asked, state } = open;
         let input = input.read().unwrap_or_else(|error| format!("not readable: {error}").into());
         let defers = request.may_defer() && matches!(state, OpenState::Waiting { .. });
         let (state, until) = match state {

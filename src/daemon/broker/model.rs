@@ -37,7 +37,7 @@ use wire::WireError;
 const AT_ONCE: usize = 4;
 
 /// How long an answer may take, even if the hook would wait longer.
-const LONGEST: Duration = Duration::from_secs(30);
+const MAX_ANSWER_TIME: Duration = Duration::from_secs(30);
 
 /// Asks models. One clone for each client.
 #[derive(Debug, Clone)]
@@ -164,7 +164,9 @@ impl Models {
         if request.is_question() || request.doubt.is_some() {
             return Err(ModelError::NotForModels);
         }
-        let limit = request.wait.map_or(LONGEST, |wait| Duration::from_secs(wait.into()).min(LONGEST));
+        let limit = request
+            .wait
+            .map_or(MAX_ANSWER_TIME, |wait| Duration::from_secs(wait.into()).min(MAX_ANSWER_TIME));
         let until = Instant::now() + limit;
         // Reject a long prompt before waiting.
         let prompt = prompt::about(&request)?;

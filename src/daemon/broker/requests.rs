@@ -21,7 +21,7 @@ const ALLOWED: usize = 64;
 /// All open requests.
 #[derive(Debug)]
 pub struct Requests<D> {
-    open: BTreeMap<RequestId, Open<D>>,
+    open: BTreeMap<RequestId, OpenRequest<D>>,
     /// The last requests that ended, and how.
     ended: VecDeque<(RequestId, RequestEnd)>,
     /// The last allowed calls of hosted agents: Claude Code may ask about them again before it runs them.
@@ -40,7 +40,7 @@ struct Allowed {
 
 /// One of them.
 #[derive(Debug)]
-pub struct Open<D> {
+pub struct OpenRequest<D> {
     /// The request, without its input.
     pub request: Request,
     /// The call's input.
@@ -91,7 +91,7 @@ pub enum RequestEnd {
 
 /// The result of sending a request.
 #[derive(Debug)]
-pub enum Sent<D> {
+pub enum SendResult<D> {
     /// It waits, with this id.
     Waiting(RequestId),
     /// It was already answered.
@@ -154,9 +154,9 @@ impl<D> Default for Requests<D> {
 impl<D> Requests<D> {
     /// Adds `request`, whose input is `input`. Answers at once if it is a deferred call that was answered, which works
     /// once, or a repeated call that was allowed.
-    pub fn ask(&mut self, request: Request, input: Body, sender: D, now: Timestamp) -> Sent<D> {
+    pub fn ask(&mut self, request: Request, input: Body, sender: D, now: Timestamp) -> SendResult<D> {
         if let Some(Allowed { answer, .. }) = self.allowed_before(&request) {
-            return Sent::Answered(answer.id.clone(), answer.clone(), sender);
+            return SendResult::Answered(answer.id.clone(), answer.clone(), sender);
         }
         let (asked, hook) = (request.asked(now), request.hook.clone());
         let until = request.until(asked);
@@ -164,30 +164,30 @@ impl<D> Requests<D> {
         let Some(open) = self.open.get_mut(&id).filter(|_| same) else {
             let state = OpenState::Waiting { until, hooks: vec![WaitingHook { hook, sender }] };
             self.ended.retain(|(ended, _)| *ended != id);
-            self.open.insert(id.clone(), Open::new(request, input, asked, state));
-            return Sent::Waiting(id);
+            self.open.insert(id.clone(), OpenRequest::new(request, input, asked, state));
+            return SendResult::Waiting(id);
         };
         match &mut open.state {
             OpenState::Deferred(deferred::DeferredState::Answered(answer)) => {
                 let answer = answer.clone();
                 let given = deferred::DeferredState::Given { answer: answer.clone(), hook };
                 open.state = OpenState::Deferred(given);
-                Sent::Answered(id, answer, sender)
+                SendResult::Answered(id, answer, sender)
             }
             OpenState::Deferred(deferred::DeferredState::Given { answer, hook: given }) if *given == hook => {
-                Sent::Answered(id, answer.clone(), sender)
+                SendResult::Answered(id, answer.clone(), sender)
             }
             OpenState::Waiting { hooks, .. } => {
                 // A hook that lost its connection takes the place of its old one.
                 hooks.retain(|other| other.hook != hook);
                 hooks.push(WaitingHook { hook, sender });
-                Sent::Waiting(id)
+                SendResult::Waiting(id)
             }
             // An answer is valid for one call: a repeated one is a new request.
             OpenState::Deferred(_) => {
                 let state = OpenState::Waiting { until, hooks: vec![WaitingHook { hook, sender }] };
-                *open = Open::new(request, input, asked, state);
-                Sent::Waiting(id)
+                *open = OpenRequest::new(request, input, asked, state);
+                SendResult::Waiting(id)
             }
         }
     }
@@ -221,7 +221,7 @@ impl<D> Requests<D> {
 
     /// Removes a hook that left with its agent; returns whether that closes the request.
     pub fn disconnect(&mut self, id: &RequestId, hook: &str) -> bool {
-        let Some(Open { state: OpenState::Waiting { hooks, .. }, .. }) = self.open.get_mut(id) else {
+        let Some(OpenRequest { state: OpenState::Waiting { hooks, .. }, .. }) = self.open.get_mut(id) else {
             return false;
         };
         hooks.retain(|other| other.hook != hook);
@@ -237,7 +237,7 @@ impl<D> Requests<D> {
     #[must_use]
     pub fn timeout_outcome(&self, id: &RequestId, may_defer: bool, waits: bool, now: Timestamp) -> Timeout {
         match self.open.get(id) {
-            Some(Open { state: OpenState::Waiting { hooks, .. }, request, .. }) => {
+            Some(OpenRequest { state: OpenState::Waiting { hooks, .. }, request, .. }) => {
                 match (may_defer && request.may_defer() && hooks.len() == 1, waits) {
                     (true, _) => Timeout::Deferred(request.expiry.map(|expiry| after(now, expiry))),
                     (false, true) => Timeout::Waits,
@@ -306,14 +306,14 @@ impl<D> Requests<D> {
     /// The deferred requests whose time is up.
     #[must_use]
     pub fn expired(&self, now: Timestamp) -> Vec<RequestId> {
-        let is_over = |open: &Open<D>| open.expires().is_some_and(|until| until <= now);
+        let is_over = |open: &OpenRequest<D>| open.expires().is_some_and(|until| until <= now);
         self.open.iter().filter(|(_, open)| is_over(open)).map(|(id, _)| id.clone()).collect()
     }
 
     /// When the next deferred request expires.
     #[must_use]
     pub fn next_expiry(&self) -> Option<Timestamp> {
-        self.open.values().filter_map(Open::expires).min()
+        self.open.values().filter_map(OpenRequest::expires).min()
     }
 
     /// Ends a request.
@@ -329,12 +329,12 @@ impl<D> Requests<D> {
     /// Restores a call that an earlier daemon deferred; `input` is its request's.
     pub fn restore(&mut self, id: RequestId, call: DeferredCall, input: Body) {
         let DeferredCall { request, asked, state } = call;
-        self.open.insert(id, Open::new(request, input, asked, OpenState::Deferred(state)));
+        self.open.insert(id, OpenRequest::new(request, input, asked, OpenState::Deferred(state)));
     }
 
     /// All open requests, oldest first.
     #[must_use]
-    pub fn all(&self) -> Vec<(&RequestId, &Open<D>)> {
+    pub fn all(&self) -> Vec<(&RequestId, &OpenRequest<D>)> {
         let mut all: Vec<_> = self.open.iter().collect();
         all.sort_by_key(|(id, open)| (open.asked, *id));
         all
@@ -342,12 +342,12 @@ impl<D> Requests<D> {
 
     /// The request `id`.
     #[must_use]
-    pub fn get(&self, id: &RequestId) -> Option<&Open<D>> {
+    pub fn get(&self, id: &RequestId) -> Option<&OpenRequest<D>> {
         self.open.get(id)
     }
 }
 
-impl<D> Open<D> {
+impl<D> OpenRequest<D> {
     pub(super) fn new(request: Request, input: Body, asked: Timestamp, state: OpenState<D>) -> Self {
         Self { request: Request { input: Value::Null, ..request }, input, asked, state }
     }

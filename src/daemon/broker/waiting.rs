@@ -1,6 +1,6 @@
 //! What waits for a person.
 
-use super::requests::{Open, OpenState};
+use super::requests::{OpenRequest, OpenState};
 use super::{AnswerTo, Broker};
 use murmur_core::id::BeatId;
 use murmur_core::permit::request::{Approver, RequestId};
@@ -38,7 +38,7 @@ impl Broker {
 }
 
 /// The beat whose agent waits for a person to answer this request.
-fn running_beat(open: &Open<AnswerTo>) -> Option<&BeatId> {
+fn running_beat(open: &OpenRequest<AnswerTo>) -> Option<&BeatId> {
     let is_waiting = matches!(open.state, OpenState::Waiting { .. }) && open.request.whom == Approver::Person;
     open.request.beat.as_ref().filter(|_| is_waiting).map(|beat| &beat.beat)
 }

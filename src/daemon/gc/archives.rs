@@ -14,8 +14,8 @@ pub(super) fn rotate(dir: &DataDir, limit: u64) -> Result<(), (std::path::PathBu
     dir.rotated().into_iter().try_for_each(|path| rotate::compress(&path).map_err(|error| (path, error)))
 }
 
-/// Rotates the log, which is a background daemon's stderr: it writes to the new file from then on. What programs with
-/// the old file still write to it is read from the newest part.
+/// Rotates the log, which is a background daemon's stderr: it writes to the new file from then on. Programs that still
+/// have the old file open write to the newest part, which readers include.
 fn rotate_log(dir: &DataDir, path: &Path, limit: u64) -> io::Result<()> {
     // Most of the time, there is nothing to do.
     if path.symlink_metadata().map_or(0, |found| found.len()) < limit {

@@ -36,7 +36,7 @@ impl Heartbeats {
     /// A beat that can be resumed now.
     pub(super) fn resumable(&self, now: Timestamp) -> Option<(usize, DeferredBeat)> {
         self.deferred.iter().filter(|deferred| self.is_to_resume(deferred)).find_map(|deferred| {
-            let index = self.place(&deferred.workspace, deferred.name.as_deref())?;
+            let index = self.index_of(&deferred.workspace, deferred.name.as_deref())?;
             let entry = &self.entries[index];
             let may = entry.resumes(deferred).is_some_and(|at| at <= now) && !self.is_taken(entry);
             may.then(|| (index, deferred.clone()))
@@ -62,7 +62,7 @@ impl Heartbeats {
     pub(super) fn resumes_at(&self) -> Option<Timestamp> {
         let waiting = self.deferred.iter().filter(|deferred| self.is_to_resume(deferred));
         let later = waiting.filter_map(|deferred| {
-            let entry = &self.entries[self.place(&deferred.workspace, deferred.name.as_deref())?];
+            let entry = &self.entries[self.index_of(&deferred.workspace, deferred.name.as_deref())?];
             entry.resumes(deferred).filter(|at| *at > NEVER_RAN && !self.is_taken(entry))
         });
         later.min()

@@ -1,4 +1,4 @@
-//! Takes over single heartbeats whose HEARTBEAT.md changed, without looking at the others.
+//! Applies edits of HEARTBEAT.md to its heartbeats, without looking at the others.
 
 use super::held::limited;
 use super::{Heartbeats, ScheduledHeartbeat};
@@ -6,25 +6,25 @@ use jiff::Timestamp;
 use murmur_core::config::heartbeat::Heartbeat;
 
 impl Heartbeats {
-    /// Takes over `edited`, all heartbeats of some workspaces. Returns whether it did: if heartbeats were added or
+    /// Applies `edited`, all heartbeats of some workspaces. Returns whether it did: if heartbeats were added or
     /// removed, or if a change concerns more than one heartbeat, [`Self::load`] is needed.
     pub fn edit(&mut self, edited: Vec<Heartbeat>, now: Timestamp) -> bool {
         let groups = edited.chunk_by(|one, next| one.workspace == next.workspace);
-        let places: Option<Vec<usize>> = groups.map(|group| self.places_of(group)).collect();
-        let Some(places) = places else { return false };
-        let first = places.into_iter();
+        let indices: Option<Vec<usize>> = groups.map(|group| self.first_index_of(group)).collect();
+        let Some(indices) = indices else { return false };
+        let first = indices.into_iter();
         let groups = edited.chunk_by(|one, next| one.workspace == next.workspace);
         let all = first.zip(groups).flat_map(|(first, group)| (first..).zip(group));
-        for (place, heartbeat) in all {
+        for (index, heartbeat) in all {
             self.have_options |= heartbeat.settings.options.is_some();
-            self.change(place, |entry| entry.edit(heartbeat.clone(), now));
-            self.limit(place, now);
+            self.change(index, |entry| entry.edit(heartbeat.clone(), now));
+            self.limit(index, now);
         }
         true
     }
 
     /// Where the heartbeats of a workspace begin, if they are the same as before, with the same effects on others.
-    fn places_of(&self, group: &[Heartbeat]) -> Option<usize> {
+    fn first_index_of(&self, group: &[Heartbeat]) -> Option<usize> {
         let first = *self.indices.get(&group.first()?.id)?;
         let (before, rest) = self.entries.split_at_checked(first)?;
         let (known, after) = rest.split_at_checked(group.len())?;
@@ -34,10 +34,10 @@ impl Heartbeats {
         (is_whole && pairs.all(|(known, new)| is_edit_of(new, known))).then_some(first)
     }
 
-    /// Decides again whether usage limits, budgets and failures hold the heartbeat at `place`.
-    fn limit(&mut self, place: usize, now: Timestamp) {
-        let limited = limited(&self.entries[place], &self.limits, &self.over_budget, now);
-        self.change(place, |entry| {
+    /// Decides again whether usage limits, budgets and failures hold the heartbeat at `index`.
+    fn limit(&mut self, index: usize, now: Timestamp) {
+        let limited = limited(&self.entries[index], &self.limits, &self.over_budget, now);
+        self.change(index, |entry| {
             entry.limited = limited.map(Box::new);
             entry.set_streak(entry.streak.clone());
         });

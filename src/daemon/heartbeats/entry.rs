@@ -1,7 +1,7 @@
 //! A heartbeat and its schedule.
 
 use super::triggered::FileChanges;
-use super::{DeferredBeat, Held};
+use super::{DeferredBeat, HeartbeatHold};
 use crate::daemon::pauses::PausedUntil;
 use jiff::Timestamp;
 use murmur_core::config::backend::Backend;
@@ -43,11 +43,11 @@ pub struct ScheduledHeartbeat {
     /// The account that it uses.
     pub(super) account: Account,
     /// Why it may not start before a time, because of usage limits or budgets.
-    pub(super) limited: Option<Box<Held>>,
+    pub(super) limited: Option<Box<HeartbeatHold>>,
     /// Its failures in a row.
     pub(super) streak: Option<Streak>,
     /// Why its schedule may not start it before a time, because of its failures.
-    pub(super) slowed: Option<Box<Held>>,
+    pub(super) slowed: Option<Box<HeartbeatHold>>,
     /// The session of its last beat, if a usage limit stopped that.
     pub(super) stopped: Option<Box<StoppedBeat>>,
     /// Until when a person has paused it.
@@ -119,7 +119,7 @@ impl ScheduledHeartbeat {
     }
 
     pub(super) fn count_from(&mut self, now: Timestamp) {
-        // Jitter's delay stays, like what it was decided for.
+        // Keep only a delay by jitter, which set `not_before` too: nothing brings that start forward.
         self.opens = self.opens.filter(|_| self.opens == self.not_before);
         let Some(schedule) = self.heartbeat.schedule.as_ref().filter(|_| self.may_start()) else {
             self.next = None;

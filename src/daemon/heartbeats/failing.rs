@@ -1,7 +1,7 @@
 //! Heartbeats whose beats fail: when a beat is retried, and until when a heartbeat that keeps failing runs less often.
 
-use super::{Heartbeats, Held, HeldKind, ScheduledHeartbeat};
-use crate::daemon::state::JournalLine;
+use super::{HeartbeatHold, Heartbeats, HoldKind, ScheduledHeartbeat};
+use crate::daemon::state::BeatSummary;
 use crate::outcome::notice::{self, Failing};
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::heartbeat::HeartbeatId;
@@ -46,9 +46,9 @@ impl Heartbeats {
     }
 
     /// Records the end of a beat; `None` if that changes nothing.
-    pub fn beat_ended(&mut self, line: &JournalLine, now: Timestamp) -> Option<StreakChange> {
-        let place = self.place(&line.workspace, line.name.as_deref())?;
-        let entry = &self.entries[place];
+    pub fn beat_ended(&mut self, line: &BeatSummary, now: Timestamp) -> Option<StreakChange> {
+        let index = self.index_of(&line.workspace, line.name.as_deref())?;
+        let entry = &self.entries[index];
         let (before, id) = (&entry.streak, entry.heartbeat.id.clone());
         let times = (line.started?, line.ended?);
         let mut streak =
@@ -73,7 +73,7 @@ impl Heartbeats {
             Some(streak) => self.streaks.insert(id.as_str().to_owned(), streak.clone()),
             None => self.streaks.remove(id.as_str()),
         };
-        self.change(place, |entry| entry.set_streak(streak.clone()));
+        self.change(index, |entry| entry.set_streak(streak.clone()));
         Some(StreakChange { id, streak, report })
     }
 }
@@ -84,11 +84,11 @@ impl ScheduledHeartbeat {
         self.streak = streak;
     }
 
-    fn slowed_by(&self, streak: &Streak) -> Option<Held> {
+    fn slowed_by(&self, streak: &Streak) -> Option<HeartbeatHold> {
         let heartbeat = &self.heartbeat;
         let (breaker, schedule) = (heartbeat.settings.on_failure.breaker.value, heartbeat.schedule.as_ref());
         let until = failures::slowed_until(streak, breaker, schedule, self.is_triggered())?;
-        Some(Held { kind: HeldKind::Failures, until, why: notice::in_a_row(streak) })
+        Some(HeartbeatHold { kind: HoldKind::Failures, until, why: notice::in_a_row(streak) })
     }
 
     /// When to retry its last beat.
@@ -113,22 +113,22 @@ impl ScheduledHeartbeat {
 
     /// What keeps it from starting for longest: usage limits, budgets or failures.
     #[must_use]
-    pub fn held(&self) -> Option<&Held> {
+    pub fn held(&self) -> Option<&HeartbeatHold> {
         self.holds().max_by_key(|held| held.until)
     }
 
     /// What else keeps it from starting.
     #[must_use]
-    pub fn also_held(&self) -> Option<&Held> {
+    pub fn also_held(&self) -> Option<&HeartbeatHold> {
         let held = self.held()?;
         self.holds().find(|other| other.kind != held.kind)
     }
 
-    fn holds(&self) -> impl Iterator<Item = &Held> {
+    fn holds(&self) -> impl Iterator<Item = &HeartbeatHold> {
         self.limited.as_deref().into_iter().chain(self.slowed.as_deref())
     }
 
-    fn report(&self, line: &JournalLine, streak: &Streak, now: Timestamp) -> JournalEntry {
+    fn report(&self, line: &BeatSummary, streak: &Streak, now: Timestamp) -> JournalEntry {
         let failing = Failing {
             workspace: &line.workspace,
             heartbeat: line.name.as_deref(),

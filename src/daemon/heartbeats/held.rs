@@ -18,7 +18,7 @@ use sys::paths::User;
 /// What holds a heartbeat.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum HeldKind {
+pub enum HoldKind {
     /// A usage limit of its account is reached.
     #[default]
     Limit,
@@ -32,9 +32,9 @@ pub enum HeldKind {
 
 /// Why a heartbeat may not start, and until when.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
+pub struct HeartbeatHold {
     /// What holds it.
-    pub kind: HeldKind,
+    pub kind: HoldKind,
     /// Until when.
     pub until: Timestamp,
     /// Why, for people.
@@ -131,7 +131,7 @@ impl Heartbeats {
     }
 
     /// Sets which heartbeats' budgets are used up.
-    pub fn set_over_budget(&mut self, over_budget: HashMap<HeartbeatId, Held>, now: Timestamp) {
+    pub fn set_over_budget(&mut self, over_budget: HashMap<HeartbeatId, HeartbeatHold>, now: Timestamp) {
         self.over_budget = over_budget;
         self.apply_limits(now);
     }
@@ -156,18 +156,18 @@ impl Heartbeats {
 pub(super) fn limited(
     entry: &ScheduledHeartbeat,
     limits: &Limits,
-    over_budget: &HashMap<HeartbeatId, Held>,
+    over_budget: &HashMap<HeartbeatId, HeartbeatHold>,
     now: Timestamp,
-) -> Option<Held> {
+) -> Option<HeartbeatHold> {
     let limit = limits.accounts.get(&entry.account).and_then(|usage| held(usage, entry, now));
     let budget = over_budget.get(&entry.heartbeat.id).cloned();
     limit.into_iter().chain(budget).max_by_key(|held| held.until)
 }
 
-fn held(usage: &Usage, entry: &ScheduledHeartbeat, now: Timestamp) -> Option<Held> {
+fn held(usage: &Usage, entry: &ScheduledHeartbeat, now: Timestamp) -> Option<HeartbeatHold> {
     if let Some(hold) = usage.held(now) {
         let why = format!("the {} limit of {} is reached", spoken(&hold.window), entry.account);
-        return Some(Held { kind: HeldKind::Limit, until: hold.until, why });
+        return Some(HeartbeatHold { kind: HoldKind::Limit, until: hold.until, why });
     }
     let reserve = entry.heartbeat.settings.reserve?.value;
     let reserved = usage.reserved_until(reserve, now)?;
@@ -178,5 +178,5 @@ fn held(usage: &Usage, entry: &ScheduledHeartbeat, now: Timestamp) -> Option<Hel
         spoken(&reserved.window),
         entry.account
     );
-    Some(Held { kind: HeldKind::Reserve, until: reserved.until, why })
+    Some(HeartbeatHold { kind: HoldKind::Reserve, until: reserved.until, why })
 }

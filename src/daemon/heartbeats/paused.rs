@@ -27,8 +27,7 @@ impl ScheduledHeartbeat {
         self.paused = pauses.hold(&self.heartbeat.id);
     }
 
-    /// When it is due unless a start fails; `None` while it is paused until a person acts, and if nothing ever starts
-    /// it.
+    /// When it is due unless a start fails; `None` if it is paused indefinitely or never runs.
     #[must_use]
     pub fn next_run(&self) -> Option<Timestamp> {
         if self.heartbeat.never_runs {

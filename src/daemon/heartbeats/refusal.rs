@@ -1,6 +1,6 @@
 //! Why a requested beat does not start.
 
-use super::Held;
+use super::HeartbeatHold;
 use std::path::{Path, PathBuf};
 use sys::clock::rfc3339;
 use sys::error::Hinted;
@@ -45,7 +45,7 @@ pub enum StartRefusal {
     },
     /// A usage limit, a reserve or a budget forbids it.
     #[error("the heartbeat may not start until {}: {}", rfc3339(.0.until), .0.why)]
-    Held(Held),
+    Held(HeartbeatHold),
     /// The daemon is stopping.
     #[error("the daemon is stopping")]
     Stopping,

@@ -22,19 +22,19 @@ impl Heartbeats {
         }
         let deferred = self.deferred.iter();
         let deferred: Vec<usize> =
-            deferred.filter_map(|beat| self.place(&beat.workspace, beat.name.as_deref())).collect();
-        for place in deferred {
-            self.change(place, |entry| entry.open(now));
+            deferred.filter_map(|beat| self.index_of(&beat.workspace, beat.name.as_deref())).collect();
+        for index in deferred {
+            self.change(index, |entry| entry.open(now));
         }
-        let due = self.queue.range(..=(now, usize::MAX)).map(|(_, place)| *place);
+        let due = self.queue.range(..=(now, usize::MAX)).map(|(_, index)| *index);
         let due: Vec<usize> = due
-            .filter(|place| self.entries[*place].heartbeat.settings.options.is_some())
-            .filter(|place| !self.is_deferred(&self.entries[*place]))
+            .filter(|index| self.entries[*index].heartbeat.settings.options.is_some())
+            .filter(|index| !self.is_deferred(&self.entries[*index]))
             .collect();
-        for place in due {
-            let runs = self.own_beat(&self.entries[place]).is_some();
+        for index in due {
+            let runs = self.own_beat(&self.entries[index]).is_some();
             let mut dropped = None;
-            self.change(place, |entry| dropped = entry.settle(runs, now));
+            self.change(index, |entry| dropped = entry.settle(runs, now));
             self.dropped.extend(dropped);
         }
     }
@@ -63,7 +63,7 @@ impl Heartbeats {
     fn overlapping(&self) -> impl Iterator<Item = (Timestamp, Overlap, &Running)> {
         let running = self.running.all().iter().filter(|_| self.have_options);
         running.filter_map(|running| {
-            let entry = &self.entries[self.place(&running.workspace, running.name.as_deref())?];
+            let entry = &self.entries[self.index_of(&running.workspace, running.name.as_deref())?];
             let overlap = entry.overlap().filter(|overlap| *overlap != Overlap::Queue)?;
             let waits = self.is_deferred(entry) || entry.continues().is_some();
             let due = entry.due().filter(|_| !waits)?;

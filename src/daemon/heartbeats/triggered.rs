@@ -1,9 +1,9 @@
 //! Heartbeats that file changes start (`on`).
 //!
 //! A beat starts once its files have been left alone for [`DEBOUNCE`], or [`MOST_DEBOUNCE`] after the first change.
-//! What changes during its own beats doesn't count, or an agent's edits would start it again and again. If it has a
-//! gate that can tell who made them, they start it after the beat. What changes during beats that other
-//! changes started never counts: two heartbeats would start each other forever.
+//! Changes during the heartbeat's own beats don't count, or an agent's edits would start it again and again. If it has
+//! a gate that can tell who made the changes, they start the next beat. Changes during beats that other changes
+//! started never count: two heartbeats would start each other forever.
 
 use super::{HeartbeatId, Heartbeats, Running, ScheduledHeartbeat};
 use jiff::{SignedDuration, Timestamp};
@@ -30,13 +30,13 @@ impl Heartbeats {
     /// Records that files of these heartbeats changed.
     pub fn files_changed(&mut self, ids: &[HeartbeatId], now: Timestamp) {
         for id in ids {
-            let Some(place) = self.indices.get(id).copied() else { continue };
-            let entry = &self.entries[place];
+            let Some(index) = self.indices.get(id).copied() else { continue };
+            let entry = &self.entries[index];
             let mut own = self.running.all().iter().filter(|running| self.is_own(entry, running)).peekable();
             if own.peek().is_none() {
-                self.change(place, |entry| entry.files_changed(now));
+                self.change(index, |entry| entry.files_changed(now));
             } else if own.all(|running| entry.may_ask_gate(running)) {
-                self.entries[place].changed_meanwhile = true;
+                self.entries[index].changed_meanwhile = true;
             }
         }
     }
@@ -46,14 +46,14 @@ impl Heartbeats {
         if !self.have_options {
             return;
         }
-        for place in 0..self.entries.len() {
-            let entry = &self.entries[place];
+        for index in 0..self.entries.len() {
+            let entry = &self.entries[index];
             if entry.may_ask_gate(ended) {
-                if std::mem::take(&mut self.entries[place].changed_meanwhile) {
-                    self.change(place, |entry| entry.files_changed(now));
+                if std::mem::take(&mut self.entries[index].changed_meanwhile) {
+                    self.change(index, |entry| entry.files_changed(now));
                 }
             } else if self.is_own(entry, ended) {
-                self.entries[place].own_changes_end = Some(now);
+                self.entries[index].own_changes_end = Some(now);
             }
         }
     }
@@ -62,7 +62,7 @@ impl Heartbeats {
     fn is_own(&self, entry: &ScheduledHeartbeat, running: &Running) -> bool {
         let name = running.name.as_deref();
         let is_triggered = || {
-            let of = self.place(&running.workspace, name).and_then(|place| self.entries.get(place));
+            let of = self.index_of(&running.workspace, name).and_then(|index| self.entries.get(index));
             running.ours && of.is_some_and(|of| of.started_by.is_some())
         };
         *entry.heartbeat.workspace == *running.workspace

@@ -26,7 +26,7 @@ impl<L: FnMut(&str)> Runner<L> {
             job.resumes = Some(Resumes { request: id, session });
         }
         job.continues = continues;
-        self.write_behind.ensure_reserve();
+        self.write_behind.ensure_journal_reserve();
         let announced = unfinished::announce(&self.dir, &job.announcement(running.since, before));
         let (may_begin, news) = self.write_behind.check_recorded(&announced);
         if let Some(news) = news {
@@ -136,7 +136,7 @@ impl<L: FnMut(&str)> Runner<L> {
     }
 
     /// The beats whose processes hold their records: they need no daemon.
-    pub(super) fn held_beats(&self) -> HashSet<BeatId> {
+    pub(super) fn beats_with_locked_records(&self) -> HashSet<BeatId> {
         let survey = unfinished::survey(&self.dir.beats()).unwrap_or_default();
         survey.running.into_iter().filter_map(|begun| begun.entry.beat).collect()
     }

@@ -8,7 +8,7 @@ use crate::daemon::state::{Effect, Event};
 use murmur_core::config::settings::Settings;
 use murmur_store::journal::append;
 use murmur_store::journal::tail::Position;
-use notify::state::Journal;
+use notify::state::JournalPosition;
 use sys::clock;
 use sys::error::Failure;
 use sys::unreadable::unwritable;
@@ -55,7 +55,7 @@ impl<L: FnMut(&str)> Runner<L> {
             }
             Effect::ReadMissedRuns(as_of) => {
                 // Later lines are read as they come.
-                let Journal { inode, end, .. } = self.events.journal();
+                let JournalPosition { inode, end, .. } = self.events.journal();
                 let until = Some(Position { inode, end });
                 let missed = last_runs::since(&self.dir, as_of, until, self.state.heartbeats());
                 return Some(Event::MissedRuns(missed.unwrap_or_default()));
@@ -123,7 +123,7 @@ impl<L: FnMut(&str)> Runner<L> {
                 let surveyed = self.sources.hosts.survey();
                 self.report_hosts(surveyed);
             }
-            Effect::CleanHosts => self.sources.hosts.clean(),
+            Effect::ReapHosts => self.sources.hosts.reap(),
             Effect::CheckHosts => self.sources.hosts.request_checks(),
             Effect::CheckFolder => return self.sources.folder.check().map(Event::Lost),
             Effect::StopWriting => self.write_behind.close(),
@@ -132,7 +132,7 @@ impl<L: FnMut(&str)> Runner<L> {
             Effect::EndBeats => self.end_beats(),
             Effect::ReplaceBeat(beat) => self.replace_beat(&beat),
             Effect::KillBeats => self.sources.processes.signal(sys::process::Signal::KILL),
-            Effect::FindHeld => return Some(Event::Held(self.held_beats())),
+            Effect::FindLockedRecords => return Some(Event::RecordsLocked(self.beats_with_locked_records())),
             Effect::FindOthers => return Some(Event::OthersRunning(self.are_others_running())),
             Effect::SetTimeout(after) => self.sources.timeout_at = after.map(|after| Instant::now() + after),
             Effect::EndEvents => self.events.end(),
@@ -147,7 +147,7 @@ impl<L: FnMut(&str)> Runner<L> {
         let recovered = self.write_behind.recover();
         self.log_error(recovered);
         // Only after waiting lines have been written: they need the space.
-        let reserved = self.write_behind.allocate_reserve();
+        let reserved = self.write_behind.allocate_journal_reserve();
         self.log_error(reserved);
     }
 

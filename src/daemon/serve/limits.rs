@@ -3,7 +3,7 @@
 
 use super::Runner;
 use crate::daemon::budgets::{self, NewlyUsedUp};
-use crate::daemon::heartbeats::Held;
+use crate::daemon::heartbeats::HeartbeatHold;
 use crate::daemon::state::Event;
 use crate::outcome::notice;
 use jiff::Timestamp;
@@ -31,9 +31,9 @@ impl<L: FnMut(&str)> Runner<L> {
         }
     }
 
-    /// Takes over the budgets of `heartbeats`; returns those that are over budget. Reports budgets that beats used up
+    /// Loads the budgets of `heartbeats`; returns those that are over budget. Reports budgets that beats used up
     /// while no daemon ran.
-    pub(super) fn load_budgets(&mut self, heartbeats: &[Heartbeat]) -> HashMap<HeartbeatId, Held> {
+    pub(super) fn load_budgets(&mut self, heartbeats: &[Heartbeat]) -> HashMap<HeartbeatId, HeartbeatHold> {
         let now = clock::now();
         let loaded = self.budgets.load(&self.dir.journal(), heartbeats.iter(), now);
         let unreported = match loaded {

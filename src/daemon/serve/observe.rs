@@ -2,7 +2,7 @@
 
 use super::Runner;
 use crate::daemon::hosts;
-use crate::daemon::state::{Event, JournalLine};
+use crate::daemon::state::{BeatSummary, Event};
 use crate::daemon::stuck_monitor::{self, Findings};
 use murmur_core::id::BeatId;
 use murmur_host::state::AgentKind;
@@ -15,7 +15,7 @@ impl<L: FnMut(&str)> Runner<L> {
     pub(super) fn read_journal(&mut self) -> Event {
         let mut lines = Vec::new();
         let more =
-            self.events.ended(|beat| self.state.is_ours(beat), |entry| lines.push(JournalLine::of(entry)));
+            self.events.ended(|beat| self.state.is_ours(beat), |entry| lines.push(BeatSummary::of(entry)));
         Event::JournalRead { lines, more: more.unwrap_or(false) }
     }
 
@@ -46,7 +46,7 @@ impl<L: FnMut(&str)> Runner<L> {
     pub(super) fn handle_agents(&mut self, event: stuck_monitor::Event) {
         let Findings { lines, problems } = self.sources.stuck_monitor.handle(event, clock::now());
         problems.iter().for_each(|problem| (self.log)(problem));
-        // An earlier daemon may have kept the same line in the reserve.
+        // An earlier daemon may have kept the same line in the journal reserve.
         for entry in lines {
             if !self.write_behind.is_waiting(&entry) {
                 let kept = self.write_behind.keep(entry);

@@ -1,9 +1,11 @@
 //! The events of the daemon's state machine, and its effects.
 
-use super::JournalLine;
+use super::BeatSummary;
 use crate::daemon::client::Beats;
 use crate::daemon::data_folder::Lost;
-use crate::daemon::heartbeats::{Accounts, DeferredBeat, HeartbeatRef, Held, HoldChange, LastRuns, Start};
+use crate::daemon::heartbeats::{
+    Accounts, DeferredBeat, HeartbeatHold, HeartbeatRef, HoldChange, LastRuns, Start,
+};
 use crate::daemon::last_runs::MissedRuns;
 use crate::daemon::launch::BeatReport;
 use crate::daemon::pauses::Pauses;
@@ -67,7 +69,7 @@ pub enum Event {
     /// New journal lines of beats.
     JournalRead {
         /// The lines.
-        lines: Vec<JournalLine>,
+        lines: Vec<BeatSummary>,
         /// Whether there may be more.
         more: bool,
     },
@@ -78,7 +80,7 @@ pub enum Event {
     /// The failures in a row of heartbeats, if they changed.
     Failures(Streaks),
     /// The heartbeats whose budgets are used up, if that may have changed.
-    OverBudget(HashMap<HeartbeatId, Held>),
+    OverBudget(HashMap<HeartbeatId, HeartbeatHold>),
     /// The beats that wait for an answer.
     Deferred(Vec<DeferredBeat>),
     /// A client requests a beat.
@@ -130,7 +132,7 @@ pub enum Event {
     /// The data folder or what makes it ours was moved or deleted.
     Lost(Lost),
     /// These beats have records that their processes hold.
-    Held(HashSet<BeatId>),
+    RecordsLocked(HashSet<BeatId>),
     /// Whether beats of earlier daemons are running.
     OthersRunning(bool),
     /// What the daemon waited for while it stops has not happened in time.
@@ -147,7 +149,7 @@ pub struct Configuration {
     /// The accounts that they use.
     pub accounts: Accounts,
     /// The heartbeats whose budgets are used up.
-    pub over_budget: HashMap<HeartbeatId, Held>,
+    pub over_budget: HashMap<HeartbeatId, HeartbeatHold>,
 }
 
 /// A beat that was announced and has no process.
@@ -219,7 +221,7 @@ pub enum Effect {
 
     /// Warns if no agent can be started.
     CheckAgent,
-    /// Ends an unfinished last line of the journal, writes lines that wait, and allocates the reserve.
+    /// Ends an unfinished last line of the journal, writes lines that wait, and allocates the journal reserve.
     RepairJournal,
     /// Writes the lines of beats whose process died.
     RecoverLines,
@@ -283,7 +285,7 @@ pub enum Effect {
     /// Lists the hosts, and tells clients of changes.
     SurveyHosts,
     /// Removes what killed hosts left.
-    CleanHosts,
+    ReapHosts,
     /// Tells hosts to check that their files exist.
     CheckHosts,
     /// Checks that the data folder is still ours; if not → [`Event::Lost`].
@@ -299,8 +301,8 @@ pub enum Effect {
     ReplaceBeat(BeatId),
     /// Kills the beats of this daemon.
     KillBeats,
-    /// Finds the beats that have records → [`Event::Held`].
-    FindHeld,
+    /// Finds the beats that have records → [`Event::RecordsLocked`].
+    FindLockedRecords,
     /// Finds whether beats of earlier daemons are running → [`Event::OthersRunning`].
     FindOthers,
     /// Waits this long for the next event → [`Event::TimedOut`]; `None` waits forever.

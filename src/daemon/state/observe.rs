@@ -1,6 +1,6 @@
 //! Follows what changes without this daemon: config.json, the journal, and the beats of others.
 
-use super::{Configuration, Effect, JournalLine, Orphan, Stage, State};
+use super::{BeatSummary, Configuration, Effect, Orphan, Stage, State};
 use crate::daemon::heartbeats::{Correction, HeartbeatRef, LastRuns, Running, StreakChange};
 use crate::daemon::last_runs::MissedRuns;
 use jiff::Timestamp;
@@ -59,7 +59,7 @@ impl State {
     }
 
     /// Counts the end of a beat.
-    fn beat_ended(&mut self, line: &JournalLine, now: Timestamp) -> impl Iterator<Item = Effect> + use<> {
+    fn beat_ended(&mut self, line: &BeatSummary, now: Timestamp) -> impl Iterator<Item = Effect> + use<> {
         let change = self.heartbeats.beat_ended(line, now);
         change.into_iter().flat_map(|StreakChange { id, streak, report }| {
             let report = report.map(|line| Effect::Report(Box::new(line)));
@@ -102,13 +102,13 @@ impl State {
                     [Effect::ReadLimits, Effect::ReadFailures, Effect::ReadBudgets, Effect::ReadJournal];
                 std::iter::once(Effect::Survey).chain(read).collect()
             }
-            Stage::Leaving => vec![Effect::FindHeld],
+            Stage::Leaving => vec![Effect::FindLockedRecords],
             Stage::EndingOthers => vec![Effect::FindOthers],
             Stage::Ending | Stage::Killing | Stage::Draining | Stage::Over => Vec::new(),
         }
     }
 
-    /// Takes over what the records say of the beats of others.
+    /// Applies what the records say of the beats of others.
     pub(super) fn surveyed(&mut self, survey: &Survey, now: Timestamp) -> Vec<Effect> {
         let mut effects = Vec::new();
         let mut others = Vec::new();
@@ -130,7 +130,7 @@ impl State {
 
     pub(super) fn journal_read(
         &mut self,
-        lines: Vec<JournalLine>,
+        lines: Vec<BeatSummary>,
         more: bool,
         now: Timestamp,
     ) -> Vec<Effect> {

@@ -67,7 +67,7 @@ impl State {
     /// Continues stopping after one of our beats has ended.
     pub(super) fn after_conclusion(&mut self) -> Vec<Effect> {
         match self.stage {
-            Stage::Leaving => vec![Effect::FindHeld],
+            Stage::Leaving => vec![Effect::FindLockedRecords],
             Stage::Ending | Stage::Killing if self.beats.is_empty() => {
                 self.stage = Stage::EndingOthers;
                 vec![Effect::SetTimeout(Some(ENDING)), Effect::FindOthers]
@@ -77,9 +77,9 @@ impl State {
     }
 
     /// Once every beat of ours has a record, the daemon can leave them.
-    pub(super) fn held(&mut self, held: &HashSet<BeatId>) -> Vec<Effect> {
+    pub(super) fn records_locked(&mut self, locked: &HashSet<BeatId>) -> Vec<Effect> {
         let is_left =
-            matches!(self.stage, Stage::Leaving) && self.beats.keys().all(|beat| held.contains(beat));
+            matches!(self.stage, Stage::Leaving) && self.beats.keys().all(|beat| locked.contains(beat));
         if is_left { self.finish() } else { Vec::new() }
     }
 

@@ -208,11 +208,14 @@ fn a_request_finds_a_workspace_by_its_real_path() {
 fn beats_are_left_once_each_has_a_record() {
     let mut state = running(&["/a"]);
     start(&mut state);
-    assert_eq!(on(&mut state, Event::Stop(Beats::Leave)), ["ReportStopping", "SetTimeout", "FindHeld"]);
+    assert_eq!(
+        on(&mut state, Event::Stop(Beats::Leave)),
+        ["ReportStopping", "SetTimeout", "FindLockedRecords"]
+    );
     assert!(on(&mut state, Event::Idle).is_empty(), "nothing starts any more");
-    assert!(on(&mut state, Event::Held([].into())).is_empty());
-    assert_eq!(on(&mut state, Event::BeatsChanged), ["FindHeld"]);
-    let effects = on(&mut state, Event::Held([beat("10:00:00")].into()));
+    assert!(on(&mut state, Event::RecordsLocked([].into())).is_empty());
+    assert_eq!(on(&mut state, Event::BeatsChanged), ["FindLockedRecords"]);
+    let effects = on(&mut state, Event::RecordsLocked([beat("10:00:00")].into()));
     let last = ["SetTimeout", "WriteRuns", "CheckReplaced", "WriteLastLines", "Survey", "ReadJournal"];
     assert_eq!(effects, last);
     assert!(!state.is_over());
@@ -272,7 +275,7 @@ fn without_its_socket_the_daemon_leaves_its_beats() {
     let mut state = running(&["/a"]);
     start(&mut state);
     let effects = on(&mut state, Event::Lost(Lost::File(PathBuf::from("/data/murmur.sock"))));
-    assert_eq!(effects, ["Log", "CheckHosts", "ReportStopping", "SetTimeout", "FindHeld"]);
+    assert_eq!(effects, ["Log", "CheckHosts", "ReportStopping", "SetTimeout", "FindLockedRecords"]);
     assert!(on(&mut state, Event::Lost(Lost::Folder(PathBuf::from("/data")))).is_empty(), "it stops already");
 }
 

@@ -1,7 +1,7 @@
 //! The status of each heartbeat, from the daemon's state.
 
 use super::super::heartbeats::{Heartbeats, Running, ScheduledHeartbeat};
-use super::{BudgetStatus, Dropped, HeartbeatStatus, HeldStatus, Now, Setting, StatusRequest};
+use super::{BudgetStatus, Dropped, HeartbeatStatus, HeldStatus, RunningBeat, Setting, StatusRequest};
 use crate::beat::sources;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::Heartbeat;
@@ -76,7 +76,7 @@ fn heartbeat(
             last: rfc3339(dropped.last),
             why: dropped.why.to_owned(),
         }),
-        running: running.map(|running| Now {
+        running: running.map(|running| RunningBeat {
             beat: running.beat.clone(),
             since: rfc3339(running.since),
             waits_for: None,

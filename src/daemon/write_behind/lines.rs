@@ -85,11 +85,11 @@ impl WriteBehind {
         }
     }
 
-    /// Retries all lines, then the reserve.
+    /// Retries all lines, then the journal reserve.
     pub fn retry(&mut self) -> Result<(), Failure> {
         let written = self.write();
         // The journal first: it needs the space.
-        self.ensure_reserve();
+        self.ensure_journal_reserve();
         written
     }
 

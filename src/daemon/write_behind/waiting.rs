@@ -11,7 +11,7 @@ use sys::unreadable::{unwritable, write_hint};
 
 #[derive(Debug, Default)]
 pub(super) struct WaitingLines {
-    /// How many lines wait in the reserve or in `beats/`.
+    /// How many lines wait in the journal reserve or in `beats/`.
     pub(super) kept: usize,
     /// Why the last one could not be written, with a hint.
     reason: Option<String>,
@@ -38,7 +38,7 @@ impl WaitingLines {
     }
 }
 
-/// The message for a reserve that cannot be allocated.
-pub(super) fn reserve_problem(dir: &DataDir, error: &io::Error) -> Failure {
+/// The message for a journal reserve that cannot be allocated.
+pub(super) fn journal_reserve_problem(dir: &DataDir, error: &io::Error) -> Failure {
     failure!("cannot reserve space for journal lines").because(error).hint(write_hint(&dir.reserve(), error))
 }

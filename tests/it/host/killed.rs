@@ -5,7 +5,7 @@ use std::os::unix::net::UnixListener;
 
 use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};
-use murmur_host::cleanup;
+use murmur_host::reap;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -160,8 +160,8 @@ fn ended_agents_are_removed_after_a_day() {
     std::fs::write(env.hosts().join("site-1.log"), "what a host had to say\n").unwrap();
     let ended: Timestamp = env.record(ID)["result"]["endedAt"].as_str().unwrap().parse().unwrap();
     for (hours, left) in [(24, "site-1.json\nsite-1.log"), (25, "")] {
-        let cleaned = cleanup::clean(&env.hosts(), ended + SignedDuration::from_hours(hours)).unwrap();
-        assert_eq!(cleaned, cleanup::Cleaned::default());
+        let cleaned = reap::reap_dead(&env.hosts(), ended + SignedDuration::from_hours(hours)).unwrap();
+        assert_eq!(cleaned, reap::Reaped::default());
         assert_eq!(env.names(&env.hosts()), left);
     }
     assert_snapshot!(env.run(["attach", ID, "--from", "0"]), @r#"

@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use murmur::beat::new_id;
 use murmur::daemon::launch::BeatReport;
-use murmur::daemon::state::{Configuration, Effect, Event, JournalLine, Recorded, State};
+use murmur::daemon::state::{BeatSummary, Configuration, Effect, Event, Recorded, State};
 use murmur_core::config::heartbeat::Cache;
 use murmur_core::failures::BeatEnd;
 use murmur_core::id::BeatId;
@@ -36,7 +36,7 @@ pub(super) struct Daemon<'a, B> {
     /// Where they run, and since when.
     started: HashMap<BeatId, (Box<Path>, Timestamp)>,
     /// Journal lines that the state has not seen.
-    unread: Vec<JournalLine>,
+    unread: Vec<BeatSummary>,
     pub(super) reports: usize,
 }
 
@@ -88,7 +88,7 @@ impl<'a, B: FnMut(Ended<'_>) -> BeatEnd> Daemon<'a, B> {
     fn end(&mut self, beat: BeatId) {
         let (workspace, started) = self.started.remove(&beat).unwrap();
         let end = (self.beat)(Ended { workspace: &workspace, started });
-        self.unread.push(JournalLine {
+        self.unread.push(BeatSummary {
             beat: Some(beat.clone()),
             workspace: workspace.to_path_buf(),
             name: None,

@@ -1,4 +1,5 @@
-//! What the agent asks of murmur as its client: files and terminals (`fs/…`, `terminal/…`), as far as they are offered.
+//! Calls that the agent delegates to murmur (ACP client methods): files and terminals (`fs/…`, `terminal/…`), as far
+//! as they are offered.
 //!
 //! A call that reads, writes or runs something waits for a decision; what concerns a terminal that already runs
 //! doesn't.

@@ -62,7 +62,7 @@ impl EventKind {
 
     /// Its word, as in config.toml.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Attention => "attention",
             Self::Error => "error",

@@ -10,7 +10,7 @@ use sys::file::open_regular;
 use sys::shell;
 
 /// The longest secret, in bytes.
-const LONGEST: u64 = 4096;
+const MAX_SECRET: u64 = 4096;
 
 /// Why a file's secret is not usable.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +24,7 @@ pub enum SecretFileError {
         source: io::Error,
     },
     /// It is no file, or too long.
-    #[error("key file {} is not a regular file of at most {LONGEST} bytes", .0.display())]
+    #[error("key file {} is not a regular file of at most {MAX_SECRET} bytes", .0.display())]
     NotAFile(PathBuf),
     /// Other users can access it.
     #[error("key file {} is accessible to other users (mode {mode:04o})", .path.display())]
@@ -56,7 +56,7 @@ pub fn read(path: &Path) -> Result<Secret, SecretFileError> {
         }
     })?;
     let found = file.metadata().map_err(unreadable)?;
-    if found.len() > LONGEST {
+    if found.len() > MAX_SECRET {
         return Err(SecretFileError::NotAFile(path.to_owned()));
     }
     let mode = found.mode() & 0o7777;
@@ -64,6 +64,6 @@ pub fn read(path: &Path) -> Result<Secret, SecretFileError> {
         return Err(SecretFileError::Open { path: path.to_owned(), mode });
     }
     let mut key = String::new();
-    file.take(LONGEST).read_to_string(&mut key).map_err(unreadable)?;
+    file.take(MAX_SECRET).read_to_string(&mut key).map_err(unreadable)?;
     Ok(Secret::new(key))
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use sys::error::Hinted;
-use sys::paths::{LONGEST_NAME, is_plain, readable};
+use sys::paths::{MAX_NAME, is_plain, readable};
 
 /// A validated id: a single path component of plain characters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ impl std::borrow::Borrow<str> for AgentId {
 impl Hinted for IdError {
     fn hint(&self) -> Option<String> {
         Some(format!(
-            "use 1 to {LONGEST_NAME} letters, digits, '-', '_' and '.', and begin with neither '-' nor '.'"
+            "use 1 to {MAX_NAME} letters, digits, '-', '_' and '.', and begin with neither '-' nor '.'"
         ))
     }
 }
@@ -41,7 +41,7 @@ impl AgentId {
     pub fn readable(names: &[&str], tail: &str) -> Self {
         let tail = readable(tail);
         let mut id = names.iter().map(|name| readable(name)).collect::<Vec<_>>().join("-");
-        id.truncate(LONGEST_NAME.saturating_sub(tail.len() + 1));
+        id.truncate(MAX_NAME.saturating_sub(tail.len() + 1));
         Self(format!("{id}-{tail}"))
     }
 
@@ -104,12 +104,10 @@ mod tests {
 
     #[test]
     fn an_id_is_a_single_visible_path_component() {
-        for good in ["site-0a1b2c3d", "agent-abc123", "x", "_x", "a.b_c", &"a".repeat(LONGEST_NAME)] {
+        for good in ["site-0a1b2c3d", "agent-abc123", "x", "_x", "a.b_c", &"a".repeat(MAX_NAME)] {
             assert_eq!(AgentId::parse(good).unwrap().as_str(), good);
         }
-        for bad in
-            ["", ".", "..", ".x", "-x", "../x", "a/b", "a b", "ä", "a\n", &"a".repeat(LONGEST_NAME + 1)]
-        {
+        for bad in ["", ".", "..", ".x", "-x", "../x", "a/b", "a b", "ä", "a\n", &"a".repeat(MAX_NAME + 1)] {
             assert!(AgentId::parse(bad).is_err(), "{bad:?}");
         }
         assert!(serde_json::from_str::<AgentId>("\"../x\"").is_err());

@@ -123,7 +123,7 @@ pub struct Run {
 }
 
 /// The longest retention whose expiry is still a valid timestamp.
-const LONGEST_RETENTION: Duration = Duration::from_secs(36_500 * 24 * 60 * 60);
+const MAX_RETENTION: Duration = Duration::from_secs(36_500 * 24 * 60 * 60);
 
 /// Parses a positive number of whole seconds (spec 4, Retention).
 fn retention(text: &str) -> Result<Duration, Failure> {
@@ -134,7 +134,7 @@ fn retention(text: &str) -> Result<Duration, Failure> {
         Ok(retention) if retention.subsec_nanos() != 0 => {
             Err(failure!("--retention must be whole seconds"; "write one such as 90s or 7d"))
         }
-        Ok(retention) if retention > LONGEST_RETENTION => {
+        Ok(retention) if retention > MAX_RETENTION => {
             Err(failure!("--retention must be at most a hundred years"; "write at most 36500d"))
         }
         Ok(retention) => Ok(retention),

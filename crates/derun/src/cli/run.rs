@@ -91,14 +91,14 @@ fn record(store: Store, new: NewSession) -> anyhow::Result<(Recorder, Store)> {
 
 /// Sweeps old sessions while the command runs, if a sweep is due.
 fn sweep(store: Arc<Store>) -> Option<Receiver<()>> {
-    let turn = retention::turn(&store, clock::now())?;
+    let sweep_lock = retention::lock_sweep(&store, clock::now())?;
     let (done, told) = sync_channel(1);
     let sweep = move || {
         // Sent once, early or at the end; the receiver may be gone.
         let tell = || {
             let _told = done.try_send(());
         };
-        retention::sweep_all(&store, &turn, tell);
+        retention::sweep_all(&store, &sweep_lock, tell);
         tell();
     };
     std::thread::Builder::new().name("sweep".to_owned()).spawn(sweep).ok().map(|_| told)

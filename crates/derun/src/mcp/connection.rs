@@ -36,7 +36,7 @@ pub enum ServeError {
 }
 
 /// Answers requests on `input`, one JSON-RPC message per line, until `input` ends or `output` is closed. The sessions
-/// are those in `place`.
+/// are those in `root`.
 pub async fn serve<R, W>(root: StateRoot, input: R, mut output: W) -> Result<(), ServeError>
 where
     R: AsyncRead + Unpin,

@@ -21,13 +21,13 @@ const BEFORE: u64 = 32 * 1024;
 
 /// Searches a session's output.
 pub(super) fn read(root: &StateRoot, input: &ReadInput, pattern: &Pattern) -> Result<Read, ToolError> {
-    let render = input.form.strip_ansi.then_some(plain as fn(&[u8]) -> String);
+    let render = input.options.strip_ansi.then_some(plain as fn(&[u8]) -> String);
     let query = Query::new(&pattern.regex, pattern.ignore_case, pattern.context, render)
         .map_err(|error| ToolError::argument("grep", one_line(&error.to_string())))?;
     let session = root.session(&input.session_id)?;
-    let start = read::start(&session, input.from, input.form.encoding)?;
-    let mut search = Search::new(&query, start, input.form.max_bytes);
-    let most = if input.form.strip_ansi { MAX_RENDERED } else { MAX_SEARCHED };
+    let start = read::start(&session, input.from, input.options.encoding)?;
+    let mut search = Search::new(&query, start, input.options.max_bytes);
+    let most = if input.options.strip_ansi { MAX_RENDERED } else { MAX_SEARCHED };
     let mut at = start;
     if pattern.context > 0 && start > 0 {
         let from = start.saturating_sub(BEFORE);

@@ -67,7 +67,7 @@ pub(super) enum Encoding {
 
 /// How much output to return, and how.
 #[derive(Debug, Clone, Copy, JsonSchema)]
-pub(super) struct Form {
+pub(super) struct OutputOptions {
     /// Maximum number of bytes of output in the answer.
     #[schemars(default = "bytes", range(min = 1, max = MAX_BYTES))]
     pub(super) max_bytes: usize,
@@ -79,7 +79,7 @@ pub(super) struct Form {
     pub(super) strip_ansi: bool,
 }
 
-impl Form {
+impl OutputOptions {
     fn take(arguments: &mut Arguments) -> Result<Self, ToolError> {
         let max_bytes = arguments.number("max_bytes", 1)?.unwrap_or(BYTES).min(MAX_BYTES);
         let words = [("text", Encoding::Text), ("base64", Encoding::Base64)];
@@ -173,7 +173,7 @@ pub(super) struct ReadInput {
     #[schemars(flatten, with = "StartArguments")]
     pub(super) from: Start,
     #[schemars(flatten)]
-    pub(super) form: Form,
+    pub(super) options: OutputOptions,
     #[schemars(flatten)]
     pub(super) pattern: Option<Pattern>,
 }
@@ -181,7 +181,7 @@ pub(super) struct ReadInput {
 impl ReadInput {
     /// Whether the call is short enough to run in place.
     pub(super) fn is_short(&self) -> bool {
-        self.pattern.is_none() && !self.form.strip_ansi && !matches!(self.from, Start::LastLines(_))
+        self.pattern.is_none() && !self.options.strip_ansi && !matches!(self.from, Start::LastLines(_))
     }
 
     pub(super) fn take(mut arguments: Arguments) -> Result<Self, ToolError> {
@@ -189,7 +189,7 @@ impl ReadInput {
         let cursor = arguments.cursor("cursor")?.map(Start::Cursor);
         let last_bytes = arguments.number("tail_bytes", 0)?.map(Start::LastBytes);
         let last_lines = arguments.number("tail_lines", 0)?.map(Start::LastLines);
-        let form = Form::take(&mut arguments)?;
+        let options = OutputOptions::take(&mut arguments)?;
         let regex = arguments.text("grep")?;
         let context = arguments.number("context", 0)?;
         let ignore_case = arguments.flag("ignore_case")?;
@@ -218,7 +218,7 @@ impl ReadInput {
             }
             None => None,
         };
-        Ok(Self { session_id, from, form, pattern })
+        Ok(Self { session_id, from, options, pattern })
     }
 }
 
@@ -235,7 +235,7 @@ pub(super) struct WaitInput {
     #[schemars(rename = "timeout_ms", with = "u64", default = "timeout", range(max = MAX_TIMEOUT))]
     pub(super) timeout: Duration,
     #[schemars(flatten)]
-    pub(super) form: Form,
+    pub(super) options: OutputOptions,
 }
 
 impl WaitInput {
@@ -243,13 +243,13 @@ impl WaitInput {
         let session_id = arguments.text("session_id")?;
         let cursor = arguments.cursor("cursor")?;
         let timeout = arguments.number("timeout_ms", 0)?.unwrap_or(TIMEOUT).min(MAX_TIMEOUT);
-        let form = Form::take(&mut arguments)?;
+        let options = OutputOptions::take(&mut arguments)?;
         arguments.finish()?;
         Ok(Self {
             session_id: session_id.ok_or(ToolError::Missing("session_id"))?,
             cursor: cursor.ok_or(ToolError::Missing("cursor"))?,
             timeout: Duration::from_millis(timeout),
-            form,
+            options,
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::answer::{Chunk, Read};
 use super::fail::ToolError;
-use super::input::{Cursor, Encoding, Form, ReadInput, Start};
+use super::input::{Cursor, Encoding, OutputOptions, ReadInput, Start};
 use super::state_root::StateRoot;
 use crate::plain::plain;
 use crate::record::{Gap, SCHEMA_VERSION, State, Stretch};
@@ -30,8 +30,8 @@ pub(super) struct Portion {
 /// Reads a session's output.
 pub(super) fn read(root: &StateRoot, input: &ReadInput) -> Result<Read, ToolError> {
     let session = root.session(&input.session_id)?;
-    let cursor = start(&session, input.from, input.form.encoding)?;
-    let Portion { state, chunks, gap, next, eof } = portion(&session, cursor, &input.form)?;
+    let cursor = start(&session, input.from, input.options.encoding)?;
+    let Portion { state, chunks, gap, next, eof } = portion(&session, cursor, &input.options)?;
     Ok(Read {
         schema_version: SCHEMA_VERSION,
         session_id: session.id().to_string(),
@@ -83,20 +83,20 @@ fn after_gap(session: &Session, end: u64) -> Result<u64, StoreError> {
     Ok(if end > 0 { session.gap()?.map_or(0, Gap::end).min(end) } else { 0 })
 }
 
-/// At most `form.max_bytes` of output from `cursor` on.
-pub(super) fn portion(session: &Session, cursor: u64, form: &Form) -> Result<Portion, ToolError> {
-    let mut page = session.read(cursor, form.max_bytes, clock::now())?;
+/// At most `options.max_bytes` of output from `cursor` on.
+pub(super) fn portion(session: &Session, cursor: u64, options: &OutputOptions) -> Result<Portion, ToolError> {
+    let mut page = session.read(cursor, options.max_bytes, clock::now())?;
     let state = session.status(clock::now())?.state;
-    if !state.is_active() && !page.eof && page.gap.is_none() && page.bytes.len() < form.max_bytes {
+    if !state.is_active() && !page.eof && page.gap.is_none() && page.bytes.len() < options.max_bytes {
         // The session ended meanwhile, so all of its output exists now.
-        page = session.read(cursor, form.max_bytes, clock::now())?;
+        page = session.read(cursor, options.max_bytes, clock::now())?;
     }
-    let ready = ready(&page, form);
+    let ready = ready(&page, options);
     let mut chunks = Vec::new();
     for (stretch, bytes) in page.chunks() {
         let left = usize::try_from(cursor + ready as u64 - stretch.offset.min(cursor + ready as u64));
         let bytes = &bytes[..bytes.len().min(left.unwrap_or(usize::MAX))];
-        add(&mut chunks, &page, &stretch, bytes, form);
+        add(&mut chunks, &page, &stretch, bytes, options);
     }
     let gap = page.gap.filter(|_| ready == page.bytes.len());
     let next = if gap.is_some() { page.next() } else { cursor + ready as u64 };
@@ -104,14 +104,14 @@ pub(super) fn portion(session: &Session, cursor: u64, form: &Form) -> Result<Por
 }
 
 /// How many of the page's bytes to return now.
-fn ready(page: &Page, form: &Form) -> usize {
+fn ready(page: &Page, options: &OutputOptions) -> usize {
     let bytes = &page.bytes[..];
-    let is_full = bytes.len() == form.max_bytes;
-    if form.encoding == Encoding::Base64 || page.eof || page.gap.is_some() {
+    let is_full = bytes.len() == options.max_bytes;
+    if options.encoding == Encoding::Base64 || page.eof || page.gap.is_some() {
         return bytes.len();
     }
     let ready = text::ready(bytes, is_full, false);
-    if !form.strip_ansi {
+    if !options.strip_ansi {
         return ready;
     }
     let whole = ready - text::begun_escape(&bytes[..ready]);
@@ -123,7 +123,7 @@ fn ready(page: &Page, form: &Form) -> usize {
     }
 }
 
-fn add(chunks: &mut Vec<Chunk>, page: &Page, stretch: &Stretch, bytes: &[u8], form: &Form) {
+fn add(chunks: &mut Vec<Chunk>, page: &Page, stretch: &Stretch, bytes: &[u8], options: &OutputOptions) {
     let mut at = stretch.offset;
     let mut push = |length: usize, text: Option<String>, data_base64: Option<String>| {
         let start_cursor = Cursor(at);
@@ -139,10 +139,10 @@ fn add(chunks: &mut Vec<Chunk>, page: &Page, stretch: &Stretch, bytes: &[u8], fo
             data_base64,
         });
     };
-    match form.encoding {
+    match options.encoding {
         _ if bytes.is_empty() => {}
         Encoding::Base64 => push(bytes.len(), None, Some(STANDARD.encode(bytes))),
-        Encoding::Text if form.strip_ansi => push(bytes.len(), Some(plain(bytes)), None),
+        Encoding::Text if options.strip_ansi => push(bytes.len(), Some(plain(bytes)), None),
         Encoding::Text => {
             for piece in text::pieces(bytes) {
                 match piece {

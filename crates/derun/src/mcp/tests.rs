@@ -1,6 +1,6 @@
 //! Tests the server in this process, over a pipe in memory.
 
-use super::input::{Form, GetInput, ListInput, Start, WaitInput};
+use super::input::{GetInput, ListInput, OutputOptions, Start, WaitInput};
 use super::{read, serve, sessions, tool, wait};
 use crate::id::SessionId;
 use crate::mcp::input::Encoding;
@@ -63,7 +63,7 @@ impl Scratch {
     }
 }
 
-const FORM: Form = Form { max_bytes: 10, encoding: Encoding::Text, strip_ansi: false };
+const OPTIONS: OutputOptions = OutputOptions { max_bytes: 10, encoding: Encoding::Text, strip_ansi: false };
 
 async fn call(client: &RunningService<RoleClient, ()>, tool: &'static str, arguments: Value) -> Value {
     let Value::Object(arguments) = arguments else { panic!("{arguments} is no object") };
@@ -154,7 +154,7 @@ async fn a_wait_ends_at_its_timeout() {
     let place = Scratch::new();
     let _writer = place.session("s");
     let timeout = Duration::from_millis(5);
-    let input = WaitInput { session_id: "s".to_owned(), cursor: 0, timeout, form: FORM };
+    let input = WaitInput { session_id: "s".to_owned(), cursor: 0, timeout, options: OPTIONS };
     let waited = wait::wait(&place.place(), &input, pending()).await.unwrap();
     assert!(waited.timed_out && waited.waited_ms >= 5, "{waited:?}");
     let timeout = Duration::from_secs(60);
@@ -169,9 +169,9 @@ fn a_page_of_plain_text_ends_at_a_line_and_splits_no_escape_code() {
     let mut writer = place.session("s");
     let session = place.store.session("s").unwrap();
     writer.append(Channel::Pty, b"one\n1%\r2%\nthree\x1b[3", clock::now()).unwrap();
-    let form = Form { strip_ansi: true, ..FORM };
+    let options = OutputOptions { strip_ansi: true, ..OPTIONS };
     let texts = |cursor| {
-        let portion = read::portion(&session, cursor, &form).unwrap();
+        let portion = read::portion(&session, cursor, &options).unwrap();
         let texts: Vec<String> = portion.chunks.into_iter().filter_map(|chunk| chunk.text).collect();
         (texts.concat(), portion.next)
     };
@@ -192,7 +192,7 @@ fn every_chunk_has_the_time_of_its_first_byte() {
     }
     let session = place.store.session("s").unwrap();
     let times = |cursor| {
-        let portion = read::portion(&session, cursor, &Form { max_bytes: 100, ..FORM }).unwrap();
+        let portion = read::portion(&session, cursor, &OutputOptions { max_bytes: 100, ..OPTIONS }).unwrap();
         portion.chunks.into_iter().map(|chunk| (chunk.start_cursor.0, chunk.timestamp)).collect::<Vec<_>>()
     };
     let time = |second: &str| format!("2026-02-03T10:00:{second}Z");
@@ -271,8 +271,9 @@ async fn output_that_was_not_kept_is_a_gap() {
     for strip_ansi in [false, true] {
         let (mut at, mut seen, mut gaps) = ("0".to_owned(), String::new(), Vec::new());
         loop {
-            let form = json!({ "session_id": "s", "cursor": at, "max_bytes": 500, "strip_ansi": strip_ansi });
-            let read = call(&client, tool::READ, form).await;
+            let options =
+                json!({ "session_id": "s", "cursor": at, "max_bytes": 500, "strip_ansi": strip_ansi });
+            let read = call(&client, tool::READ, options).await;
             for chunk in read["chunks"].as_array().unwrap() {
                 seen += chunk["text"].as_str().unwrap();
             }

@@ -32,7 +32,7 @@ pub(super) async fn wait(
     let mut waker = Waker::None;
     let (mut is_over, mut is_late) = (input.timeout.is_zero(), input.timeout.is_zero());
     loop {
-        let portion = portion(&session, input.cursor, &input.form)?;
+        let portion = portion(&session, input.cursor, &input.options)?;
         let is_empty = portion.chunks.is_empty() && portion.gap.is_none();
         let is_idle = is_empty && !portion.eof && portion.state.is_active();
         if !is_idle || is_over {

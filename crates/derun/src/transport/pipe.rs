@@ -4,7 +4,7 @@
 use super::super::record::Channel;
 use super::super::recorder::Recorder;
 use super::relay::{self, RelayEnd};
-use super::{CommandEnd, Finished, Trouble, is_for_command};
+use super::{CommandEnd, Finished, StreamError, is_for_command};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::process::Pid;
@@ -131,7 +131,7 @@ impl Relays<'_, '_> {
     }
 
     /// Waits until all output has been passed on. Returns the error, if any.
-    fn finish(self) -> Option<Trouble> {
+    fn finish(self) -> Option<StreamError> {
         let (ended, recorder) = (self.ended, self.recorder);
         let running = self.running.into_iter().filter_map(|relay| relay.join().ok());
         let idle = self.streams.into_iter().map(|Stream { from, to, channel, name }| {
@@ -139,7 +139,7 @@ impl Relays<'_, '_> {
         });
         let over: Vec<_> = idle.chain(running).collect();
         over.into_iter().find_map(|(stream, over)| match over {
-            RelayEnd::Trouble(source) => Some(Trouble { stream, error: source }),
+            RelayEnd::Trouble(source) => Some(StreamError { stream, error: source }),
             RelayEnd::End | RelayEnd::ReaderGone => None,
         })
     }

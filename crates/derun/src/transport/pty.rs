@@ -5,7 +5,7 @@ use super::super::recorder::Recorder;
 use super::input::Input;
 use super::leader::{Leader, Report};
 use super::relay::{self, BLOCK, RelayEnd};
-use super::{CommandEnd, Finished, Trouble};
+use super::{CommandEnd, Finished, StreamError};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group};
@@ -131,7 +131,7 @@ pub(super) fn run(
         drop(ends);
         let _reaped = rustix::process::waitpid(Some(leader), WaitOptions::empty());
         let trouble = match stderr.map(std::thread::ScopedJoinHandle::join) {
-            Some(Ok(RelayEnd::Trouble(source))) => Some(Trouble { stream: "stderr", error: source }),
+            Some(Ok(RelayEnd::Trouble(source))) => Some(StreamError { stream: "stderr", error: source }),
             _ => None,
         };
         Ok(Finished { ended: how?, trouble })
@@ -212,14 +212,14 @@ impl Pump<'_> {
             if watched.get(1).is_some_and(|ours| !ours.revents().is_empty()) {
                 is_over = matches!(self.step(&mut block)?, Output::Over);
             }
-            if has_report && let Some(ended) = self.heed(&mut block)? {
+            if has_report && let Some(ended) = self.handle_report(&mut block)? {
                 return Ok(ended);
             }
         }
     }
 
     /// Handles the next report. If the command has ended, passes on its last output and returns how it ended.
-    fn heed(&mut self, block: &mut [u8]) -> io::Result<Option<CommandEnd>> {
+    fn handle_report(&mut self, block: &mut [u8]) -> io::Result<Option<CommandEnd>> {
         let ended = match Report::read(self.reports)? {
             Some(Report::Changed(Change::Stopped(signal))) => {
                 self.stop(signal, block)?;

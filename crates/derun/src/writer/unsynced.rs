@@ -1,6 +1,6 @@
 //! The files of a session that must be synced to disk while it is written.
 
-use crate::parts::Recent;
+use crate::parts::UnsyncedFiles;
 use crate::record::file;
 use std::io;
 use sys::folder::Folder;
@@ -8,7 +8,7 @@ use sys::folder::Folder;
 /// Files of a session that must be synced.
 #[derive(Debug)]
 pub(crate) struct Unsynced {
-    pub(super) output: Recent,
+    pub(super) output: UnsyncedFiles,
     /// `None` for a draft.
     pub(super) folder: Option<Folder>,
     pub(super) sessions: Folder,

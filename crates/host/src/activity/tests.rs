@@ -82,11 +82,11 @@ fn an_agent_waits_for_the_person_it_asked() {
     let (mut activity, at) = seen(&[init(), calls("m1", "t1", "git push")]);
     activity.waits(1, wait("7ggs733k"), at);
     activity.waits(2, wait("39kvtd0y"), at);
-    assert!(activity.waits_no_more(1, false).is_some());
+    assert!(activity.stop_waiting(1, false).is_some());
     let request = RequestId::parse("39kvtd0y").unwrap();
     assert_eq!(activity.doing(at + SECOND), LastActivity::Waits { request, time: SECOND });
     assert!(activity.is_waiting());
-    assert!(activity.waits_no_more(2, false).is_some());
+    assert!(activity.stop_waiting(2, false).is_some());
     assert!(!activity.is_waiting());
 }
 

@@ -39,13 +39,13 @@ fn the_host_of_an_agent_without_hooks_writes_its_pulses() {
         parser.feed(format!("{line}\n").as_bytes(), &mut |event| pulses.see(&event));
         let Pulse { tool_name, last_action, state, error, .. } =
             folder::read(&dir.pulse("site-1")).unwrap().pulse;
-        shown.push(format!("{} {tool_name} {last_action} {error:?}", state.word()));
+        shown.push(format!("{} {tool_name} {last_action} {error:?}", state.as_str()));
     }
     pulses.end();
     let last = folder::read(&dir.pulse("site-1")).unwrap().pulse;
     shown.push(format!(
         "{} {} {} {:?} {:?}",
-        last.state.word(),
+        last.state.as_str(),
         last.backend,
         last.tool_name,
         last.session_id,
@@ -69,7 +69,7 @@ fn where_hooks_report_no_failures_the_host_writes_only_these() {
     let mut see = |line: &str| {
         parser.feed(format!("{line}\n").as_bytes(), &mut |event| pulses.see(&event));
         let read = folder::read(&dir.pulse("site-1"))?.pulse;
-        Some(format!("{} {} {} {:?}", read.state.word(), read.tool_name, read.last_action, read.error))
+        Some(format!("{} {} {} {:?}", read.state.as_str(), read.tool_name, read.last_action, read.error))
     };
     let item = |event: &str, id: &str, status: &str| {
         format!(

@@ -1,4 +1,5 @@
-//! What the agent has murmur do, as its client: decided on, performed and shown like a call of the agent's own tools.
+//! Calls that the agent delegates to murmur (ACP client methods): decided on, performed and shown like calls of the
+//! agent's own tools.
 
 use super::Host;
 use crate::client_files;
@@ -29,9 +30,9 @@ const SHOWN_AFTER: usize = 256;
 /// The result of a call whose turn ended before it was decided on.
 const WITHDRAWN: &str = "the agent no longer waits for it";
 
-/// The agent's calls that wait for a decision.
+/// The delegated calls, and the terminals that they started.
 #[derive(Debug)]
-pub(super) struct ClientCalls {
+pub(super) struct DelegatedCalls {
     /// By the id of the request.
     asked: HashMap<String, Asked>,
     performed: mpsc::Sender<Performed>,
@@ -84,7 +85,7 @@ impl ClientEvents {
     }
 }
 
-impl ClientCalls {
+impl DelegatedCalls {
     /// No calls yet, and what happens to them.
     pub(super) fn new() -> (Self, ClientEvents) {
         let (performed, files) = mpsc::channel(EVENTS);
@@ -116,7 +117,7 @@ impl ClientCalls {
 }
 
 impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
-    /// Takes the next steps of what the agent has murmur do.
+    /// Takes the next steps of delegated calls.
     pub(super) fn take_client_steps(&mut self) {
         for step in self.dialog.client_steps() {
             match step {
@@ -367,7 +368,7 @@ mod tests {
 
     #[test]
     fn much_text_is_shown_in_few_bytes_each() {
-        let (mut calls, _events) = ClientCalls::new();
+        let (mut calls, _events) = DelegatedCalls::new();
         let input =
             json!({ "file_path": "/a", "file_paths": ["/a", "/b"], "content": "x".repeat(SHOWN + 9) });
         let shown = calls.shortened(&input);

@@ -10,7 +10,7 @@ use sys::clock;
 use sys::error::Hinted;
 
 impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
-    pub(super) fn obey(&mut self, command: Command) {
+    pub(super) fn handle_command(&mut self, command: Command) {
         match command {
             Command::Status(tell) => {
                 let _gone = tell.send(self.status());

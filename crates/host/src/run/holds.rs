@@ -12,7 +12,7 @@ use sys::watch::{Watch, WatchedFolder};
 
 /// The account that an agent uses, and the data folder that has its limits.
 #[derive(Debug, Clone)]
-pub struct Watched {
+pub struct WatchedAccount {
     /// The data folder.
     pub dir: DataDir,
     /// The account.
@@ -21,7 +21,7 @@ pub struct Watched {
 
 /// Watches limits.json for the holds of one account.
 pub(super) struct Holds<'a> {
-    watched: Option<&'a Watched>,
+    watched: Option<&'a WatchedAccount>,
     /// `None` where file changes aren't reported.
     watch: Option<Watch>,
     /// Fires when the hold ends.
@@ -32,7 +32,7 @@ pub(super) struct Holds<'a> {
 }
 
 impl<'a> Holds<'a> {
-    pub(super) fn begin(watched: Option<&'a Watched>) -> Self {
+    pub(super) fn begin(watched: Option<&'a WatchedAccount>) -> Self {
         let watch = watched.and_then(|watched| Watch::new([WatchedFolder::of(&watched.dir.limits())?]).ok());
         let alarm = watched.and_then(|_| Alarm::new().ok());
         Self { watched, watch, alarm, known: None, is_stale: true }
@@ -79,7 +79,7 @@ impl<'a> Holds<'a> {
 }
 
 /// The hold of the account; an unreadable file has none.
-fn read(watched: &Watched) -> Option<Hold> {
+fn read(watched: &WatchedAccount) -> Option<Hold> {
     let limits = limits::read(&watched.dir).ok()?;
     limits.accounts.get(&watched.account)?.held(clock::now()).cloned()
 }

@@ -9,7 +9,8 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
-    /// Starts waiting for a person until `until` resolves. Sends on `tell` once that counts.
+    /// Starts waiting for a person until `until` resolves. Notifies `tell` once the time limit is
+    /// paused.
     pub(super) fn wait(&mut self, mut wait: Wait, until: oneshot::Receiver<()>, tell: oneshot::Sender<()>) {
         if let Some(call) = &mut wait.call {
             // An agent may send many requests with long inputs.
@@ -40,7 +41,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
 
     /// Ends the wait of the hook with this number.
     pub(super) fn waited(&mut self, hook: u64) {
-        if let Some(request) = self.activity.waits_no_more(hook, self.stopped.is_some()) {
+        if let Some(request) = self.activity.stop_waiting(hook, self.stopped.is_some()) {
             (self.sink)(Progress::Waited(&request), self.begun.elapsed());
             self.capture.own(MurmurEvent::Waited { request });
         }

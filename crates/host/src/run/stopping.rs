@@ -2,7 +2,7 @@
 
 use super::Host;
 use crate::audit::UNREAD;
-use crate::bounds::{Allowance, Turns};
+use crate::beat_limits::{TimeLimit, Turns};
 use crate::event::{MurmurEvent, Progress};
 use crate::process::{RunEnd, undecided};
 use crate::protocol::GRACE;
@@ -37,21 +37,21 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
 
     /// When the time limit is reached; `None` while it is paused.
     pub(super) fn times_out_at(&self) -> Option<Instant> {
-        self.allowance.as_ref().filter(|_| self.stopped.is_none())?.ends_at()
+        self.time_limit.as_ref().filter(|_| self.stopped.is_none())?.ends_at()
     }
 
     /// When the agent is ended because its turn is over and no other has started.
     pub(super) fn settles_at(&self) -> Option<Instant> {
-        let bounds = self.spec.bounds.filter(|_| self.stopped.is_none())?;
-        let wait = if self.dialog.outlives_turn() { Duration::ZERO } else { bounds.background_wait };
+        let beat_limits = self.spec.beat_limits.filter(|_| self.stopped.is_none())?;
+        let wait = if self.dialog.outlives_turn() { Duration::ZERO } else { beat_limits.background_wait };
         Some(self.begun + self.activity.ended_turn()? + wait)
     }
 
     /// Pauses the time limit while the agent waits for people.
     pub(super) fn count_time(&mut self) {
         let is_waiting = self.activity.is_waiting();
-        if let Some(allowance) = &mut self.allowance {
-            allowance.stand_still(is_waiting, Instant::now());
+        if let Some(time_limit) = &mut self.time_limit {
+            time_limit.set_paused(is_waiting, Instant::now());
         }
         if let Some(watchdogs) = &mut self.watchdogs {
             watchdogs.wait(is_waiting, self.begun.elapsed());
@@ -128,8 +128,8 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             return self.settle(false);
         }
         self.end_as(|host| RunEnd::TimedOut {
-            limit: host.spec.bounds.map(|bounds| bounds.time).unwrap_or_default(),
-            waited: host.allowance.as_ref().map(Allowance::waited).unwrap_or_default(),
+            limit: host.spec.beat_limits.map(|beat_limits| beat_limits.time).unwrap_or_default(),
+            waited: host.time_limit.as_ref().map(TimeLimit::waited).unwrap_or_default(),
             doing: host.activity.doing(host.begun.elapsed()),
         });
     }

@@ -24,7 +24,7 @@ pub(super) fn command(argv: &[String], message: &Message) -> Result<Sent, SendEr
         json!({ "version": 1, "title": message.title, "body": message.body, "events": message.events });
     let first = message.events.first();
     let env = vec![
-        ("MURMUR_NOTIFY_KIND", message.kind().word().to_owned()),
+        ("MURMUR_NOTIFY_KIND", message.kind().as_str().to_owned()),
         ("MURMUR_NOTIFY_TITLE", message.title.clone()),
         // A variable that is too long would keep the program from starting.
         ("MURMUR_NOTIFY_BODY", message.cut(32 << 10).0.replace('\0', "")),

@@ -3,7 +3,7 @@
 //!
 //! The lock ends with its process, so a record that can be locked belongs to a dead one. The file is as large from the
 //! start as its line will ever be, so that the line fits into it when the disk is full. A record is removed only when
-//! its line is in the journal or in the reserve; [`recover`] does so for dead processes.
+//! its line is in the journal or in the journal reserve; [`recover`] does so for dead processes.
 
 mod file;
 #[cfg(test)]
@@ -297,8 +297,8 @@ impl Waiting {
     }
 }
 
-/// Appends a line for every dead beat exactly once, including lines in the reserve. Returns how many could not be
-/// written, and why.
+/// Appends a line for every dead beat exactly once, including lines in the journal reserve. Returns how many could not
+/// be written, and why.
 pub fn recover(dir: &DataDir, now: Timestamp) -> io::Result<Waiting> {
     let mut waiting = Reserve::new(dir).drain(dir)?;
     let Survey { dead, empty, .. } = survey(&dir.beats())?;

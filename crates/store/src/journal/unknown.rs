@@ -1,4 +1,4 @@
-//! `unknown.json`: what agents wrote in the last week that murmur doesn't know, for `murmur doctor`.
+//! `unknown.json`: agents' unknown output of the last week, for `murmur doctor`.
 //!
 //! It exists only once something unknown was seen. Input: the counts of a run. Output: counts by day, program, version
 //! and name.
@@ -20,7 +20,7 @@ use sys::versioned::{self, ReadError};
 const DAYS: i64 = 7;
 
 /// How long to wait for the lock. Its holder only rewrites a small file.
-const PATIENCE: Duration = Duration::from_secs(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How many rows name something. What else is new then counts as [`OTHERS`] of its backend and version.
 const ROWS: usize = 1000;
@@ -74,7 +74,7 @@ pub fn record(
     if unknown.is_empty() {
         return Ok(());
     }
-    let _lock = lock_within(dir, PATIENCE)?;
+    let _lock = lock_within(dir, LOCK_TIMEOUT)?;
     let today = day(now);
     let mut rows = read(dir, now)?;
     for (name, count) in unknown.iter() {

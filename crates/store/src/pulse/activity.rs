@@ -30,7 +30,7 @@ const LOOKED_AT: u64 = 2 << 20;
 const SHORTEST: u64 = 200;
 
 /// How long to wait for other writers in total.
-const PATIENCE: Duration = Duration::from_millis(50);
+const LOCK_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// How much is read from the file's end to find a session's last call, in bytes.
 const SEARCHED: u64 = 64 << 10;
@@ -57,7 +57,7 @@ impl Activity {
         let begun = Instant::now();
         for _ in 0..TRIES {
             let file = open(&folder, &path)?;
-            let is_locked = lock_within(&file, PATIENCE.saturating_sub(begun.elapsed()))?;
+            let is_locked = lock_within(&file, LOCK_TIMEOUT.saturating_sub(begun.elapsed()))?;
             // The previous holder may have replaced the file.
             if !is_locked || is_at(&file, &path) {
                 return Ok(Self { path, file, is_locked, is_long: None });

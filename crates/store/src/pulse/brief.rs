@@ -10,10 +10,10 @@ use unicode_width::UnicodeWidthChar;
 const LOOKED_AT: usize = 400;
 
 /// The longest prefix searched, in bytes.
-const LONGEST: usize = 8 << 10;
+const MAX_PREFIX: usize = 8 << 10;
 
 /// The most characters of a code in an escape: `{10ffff`.
-const LONGEST_CODE: usize = 7;
+const MAX_CODE: usize = 7;
 
 /// Joins emoji into one.
 const JOINER: char = '\u{200d}';
@@ -45,7 +45,7 @@ fn escaped(text: &str) -> String {
 /// The beginning of `text`, up to the end of the word at character `looked_at`.
 fn beginning(text: &str, looked_at: usize) -> &str {
     let end = text.char_indices().enumerate().find(|(length, (at, character))| {
-        *at >= LONGEST || *length >= looked_at && (character.is_whitespace() || character.is_control())
+        *at >= MAX_PREFIX || *length >= looked_at && (character.is_whitespace() || character.is_control())
     });
     end.map_or(text, |(_, (at, _))| &text[..at])
 }
@@ -71,7 +71,7 @@ fn folded(text: &str, looked_at: usize) -> (String, bool) {
         }
         folded.push(character);
         length += 1;
-        if folded.len() >= LONGEST {
+        if folded.len() >= MAX_PREFIX {
             let rest = &text[at + character.len_utf8()..];
             return (folded, rest.chars().all(is_space));
         }
@@ -93,7 +93,7 @@ fn without_half_escape(text: &str) -> &str {
     let escape = &text[at + 1..];
     let is_half = escape.is_empty()
         || escape.strip_prefix('u').is_some_and(|rest| {
-            rest.len() <= LONGEST_CODE && (rest.is_empty() || rest.starts_with('{') && !rest.contains('}'))
+            rest.len() <= MAX_CODE && (rest.is_empty() || rest.starts_with('{') && !rest.contains('}'))
         });
     if is_half { whole(&text[..at]) } else { text }
 }

@@ -30,7 +30,7 @@ pub enum Health {
 impl Health {
     /// The name of the health.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
             Self::Idle => "idle",
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     fn of(state: State, is_alive: Option<bool>, minutes: u64) -> &'static str {
-        Health::of(state, is_alive, Duration::from_secs(60 * minutes), &Quiet::default()).word()
+        Health::of(state, is_alive, Duration::from_secs(60 * minutes), &Quiet::default()).as_str()
     }
 
     #[test]

@@ -9,7 +9,7 @@ use sys::tmux;
 pub const SESSION_VARIABLE: &str = "CLAUDE_CODE_SESSION_ID";
 
 /// The most bytes of an agent's id, and of other unmodified text in a pulse.
-pub const LONGEST: usize = 4 << 10;
+pub const MAX_TEXT: usize = 4 << 10;
 
 /// The most characters of a Claude Code id.
 const ID: usize = 200;
@@ -48,7 +48,7 @@ fn first(
     session: impl FnOnce() -> Option<SessionId>,
 ) -> Option<String> {
     if let Some(mut id) = named.or_else(tmux) {
-        let end = (0..=LONGEST.min(id.len())).rev().find(|end| id.is_char_boundary(*end));
+        let end = (0..=MAX_TEXT.min(id.len())).rev().find(|end| id.is_char_boundary(*end));
         id.truncate(end.unwrap_or_default());
         return Some(id);
     }
@@ -80,8 +80,8 @@ mod tests {
 
     #[test]
     fn ids_are_short_and_not_cut_within_a_character() {
-        let long = "x".repeat(LONGEST - 1) + "ü";
-        assert_eq!(first(Some(long), || None, || None), Some("x".repeat(LONGEST - 1)));
+        let long = "x".repeat(MAX_TEXT - 1) + "ü";
+        assert_eq!(first(Some(long), || None, || None), Some("x".repeat(MAX_TEXT - 1)));
         assert_eq!(of_session(&SessionId::new("x".repeat(5000))), format!("claude-{}", "x".repeat(ID)));
     }
 

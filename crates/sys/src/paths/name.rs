@@ -38,15 +38,15 @@ fn hash(bytes: &[u8]) -> u64 {
 
 /// The longest agent id that is used unchanged in a file name, in bytes. With its prefix and suffix it must fit
 /// into a socket address.
-pub const LONGEST_NAME: usize = 80;
+pub const MAX_NAME: usize = 80;
 
-/// Whether `name` consists of 1 to [`LONGEST_NAME`] ASCII letters, digits, `-`, `_` and `.`, and starts with
+/// Whether `name` consists of 1 to [`MAX_NAME`] ASCII letters, digits, `-`, `_` and `.`, and starts with
 /// neither `-` nor `.`. Such a name is a single path component on every system.
 #[must_use]
 pub fn is_plain(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let begins_well = name.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric() || first == b'_');
-    begins_well && name.len() <= LONGEST_NAME && name.bytes().all(is_plain)
+    begins_well && name.len() <= MAX_NAME && name.bytes().all(is_plain)
 }
 
 /// The base name of files that belong to `agent`: its id if that [is plain](is_plain), otherwise a readable form

@@ -10,7 +10,7 @@ mod name;
 #[path = "folder/names.rs"]
 mod names;
 
-use name::{LONGEST, component};
+use name::{MAX_NAME, component};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Seek, Write};
@@ -202,7 +202,7 @@ impl Folder {
             flags: u32,
             root: HANDLE,
             length: u32,
-            name: [u16; LONGEST],
+            name: [u16; MAX_NAME],
         }
         let units = component(OsStr::new(to))?;
         let file = self.beneath(OsStr::new(from), DELETE | SYNCHRONIZE, FILE_OPEN, 0)?;
@@ -210,7 +210,7 @@ impl Folder {
             flags: FILE_RENAME_REPLACE_IF_EXISTS | FILE_RENAME_POSIX_SEMANTICS,
             root: self.handle.as_raw_handle(),
             length: units.len() as u32 * 2,
-            name: [0; LONGEST],
+            name: [0; MAX_NAME],
         };
         rename.name[..units.len()].copy_from_slice(&units);
         let set = |rename: &Rename, class| {

@@ -73,7 +73,7 @@ pub(super) fn pane(buffer: &mut Buffer, mut area: Rect, model: &Model, pane: Pan
     let count = if hidden == 0 { count } else { format!("{count} + {hidden} exited") };
     let filter =
         if list.filter.is_empty() { String::new() } else { format!("  /{}", crate::Text::new(&list.filter)) };
-    let title = format!("{} ({count}){filter} ", pane.word());
+    let title = format!("{} ({count}){filter} ", pane.as_str());
     let style = if is_focused { BOLD } else { DIM };
     let line = take_first(&mut area);
     rule(buffer, line, &[(title, style)]);
@@ -183,7 +183,7 @@ fn heartbeat(model: &Model, row: &Heartbeat, now: Timestamp) -> Vec<Cell> {
     vec![
         (row.title.to_string(), BOLD),
         next,
-        last.map_or_else(|| ("-".to_owned(), DIM), |last| (last.word().to_owned(), outcome(last))),
+        last.map_or_else(|| ("-".to_owned(), DIM), |last| (last.as_str().to_owned(), outcome(last))),
         // The newest is at the right end.
         plain(format!("{strip:>STRIP$}")),
         plain(dollars(cost)),
@@ -207,7 +207,7 @@ fn agent(model: &Model, row: &Agent, now: Timestamp) -> Vec<Cell> {
     };
     vec![
         (format!("{}{}", if shared.is_some() { "! " } else { "" }, row.name), BOLD),
-        (health.word().to_owned(), colored(health)),
+        (health.as_str().to_owned(), colored(health)),
         plain(span(now.duration_since(since))),
         part.map_or_else(|| ("-".to_owned(), DIM), |part| (percent(part), heat(part))),
         plain(row.cost.map_or_else(|| "-".to_owned(), dollars)),
@@ -257,7 +257,7 @@ fn log(model: &Model, row: &LogLine, now: Timestamp) -> Vec<Cell> {
     vec![
         plain(ended),
         plain(row.name.to_string()),
-        (row.label.unwrap_or(row.outcome.word()).to_owned(), outcome(row.outcome)),
+        (row.label.unwrap_or(row.outcome.as_str()).to_owned(), outcome(row.outcome)),
         plain(took(row.took_ms)),
         plain(row.cost.map_or_else(|| "-".to_owned(), dollars)),
         plain(row.text.to_string()),

@@ -13,7 +13,7 @@ impl Model {
         let name = name.trim();
         if let Some(pane) = Pane::ALL
             .into_iter()
-            .find(|pane| !word.is_empty() && pane.word().starts_with(word) && word.len() > 1)
+            .find(|pane| !word.is_empty() && pane.as_str().starts_with(word) && word.len() > 1)
         {
             self.show_pane(pane);
             self.view.list_mut(pane).filter = name.to_lowercase();

@@ -9,7 +9,7 @@ fn agent(id: &str) -> AgentId {
     AgentId::parse(id).unwrap()
 }
 
-fn seen(id: &str, condition: Condition) -> HostInfo {
+fn seen(id: &str, condition: HostState) -> HostInfo {
     HostInfo { agent_id: agent(id), record: None, condition }
 }
 
@@ -52,20 +52,20 @@ async fn a_host_is_queried_after_a_gap_and_left_when_its_events_end() {
 async fn only_a_refusal_is_permanent() {
     let mut hosts = hosts();
     hosts.record_end(&agent("no"), Err(AskError::Refused("full".into())), |hosts| &mut hosts.failed);
-    hosts.record_end(&agent("slow"), Err(AskError::Silent(PATIENCE)), |hosts| &mut hosts.unanswered);
+    hosts.record_end(&agent("slow"), Err(AskError::Silent(ANSWER_TIMEOUT)), |hosts| &mut hosts.unanswered);
     hosts.record_end(&agent("ended"), Ok(()), |hosts| &mut hosts.failed);
     assert_eq!(hosts.refused, [agent("no")].into());
     assert_eq!((hosts.unanswered.clone(), hosts.failed.len()), ([agent("slow")].into(), 0));
     assert!(hosts.needs_recheck());
     // It is retried only with the next check.
-    hosts.follow(&seen("slow", Condition::Silent));
+    hosts.follow(&seen("slow", HostState::Silent));
     assert!(hosts.awaited.is_empty());
     hosts.recheck(vec![agent("silent")]);
     assert!(!hosts.needs_recheck());
     let mut asked: Vec<_> = hosts.asked.keys().map(ToString::to_string).collect();
     asked.sort();
     assert_eq!(asked, ["silent", "slow"]);
-    hosts.follow(&seen("slow", Condition::Silent));
+    hosts.follow(&seen("slow", HostState::Silent));
     hosts.recheck(vec![agent("slow")]);
     assert_eq!((hosts.awaited.len(), hosts.asked.len()), (1, 2));
     assert!(!hosts.asked[&agent("slow")]);
@@ -77,7 +77,7 @@ async fn a_scan_does_not_report_hosts_queried_since_it_started() {
     hosts.query(agent("before"));
     hosts.query_all();
     hosts.query(agent("since"));
-    let old = ["before", "since", "other"].map(|id| seen(id, Condition::Dead)).to_vec();
+    let old = ["before", "since", "other"].map(|id| seen(id, HostState::Dead)).to_vec();
     let HostChange::All { seen, newer } = hosts.take(HostChange::All { seen: old, newer: HashSet::new() })
     else {
         panic!("another kind of news");

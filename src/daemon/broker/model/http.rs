@@ -9,7 +9,7 @@ use ureq::Agent;
 use ureq::http::HeaderValue;
 
 /// The longest response, in bytes.
-const LONGEST: u64 = 256 * 1024;
+const MAX_RESPONSE: u64 = 256 * 1024;
 
 /// The size of the send and receive buffers, in bytes.
 const BUFFER: usize = 16 * 1024;
@@ -27,7 +27,7 @@ pub(super) enum HttpError {
         status: u16,
     },
     /// The response is too long.
-    #[error("the response has more than {LONGEST} bytes")]
+    #[error("the response has more than {MAX_RESPONSE} bytes")]
     Long,
     /// The provider cannot be reached.
     #[error("cannot reach it: {0}")]
@@ -83,5 +83,5 @@ pub(super) fn post(call: &Call, limit: Duration) -> Result<Vec<u8>, HttpError> {
     if answer.status() != 200 {
         return Err(HttpError::Status { status: answer.status().as_u16() });
     }
-    Ok(answer.body_mut().with_config().limit(LONGEST).read_to_vec()?)
+    Ok(answer.body_mut().with_config().limit(MAX_RESPONSE).read_to_vec()?)
 }

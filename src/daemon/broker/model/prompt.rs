@@ -7,7 +7,7 @@ use std::path::Path;
 use sys::error::Hinted;
 
 /// The longest call, in bytes of JSON. A model could overlook something in a longer one.
-const LONGEST: usize = 64 * 1024;
+const MAX_CALL: usize = 64 * 1024;
 
 /// The system prompt.
 pub(super) const SYSTEM: &str = "\
@@ -34,7 +34,7 @@ Answer with exactly one JSON object and nothing before or after it, no code fenc
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum PromptError {
     /// The call is too long.
-    #[error("the call has {0} bytes, but a model is asked about at most {LONGEST}")]
+    #[error("the call has {0} bytes, but a model is asked about at most {MAX_CALL}")]
     Long(usize),
     /// The call is not valid JSON.
     #[error("the call cannot be written as JSON")]
@@ -60,7 +60,7 @@ pub(super) fn about(request: &Request) -> Result<String, PromptError> {
     let Request { workspace, cwd, tool, input, .. } = request;
     let data = Data { workspace, cwd, tool, input };
     let text = serde_json::to_string(&data).map_err(|_| PromptError::NotText)?;
-    if text.len() > LONGEST { Err(PromptError::Long(text.len())) } else { Ok(text) }
+    if text.len() > MAX_CALL { Err(PromptError::Long(text.len())) } else { Ok(text) }
 }
 
 #[cfg(test)]
@@ -101,8 +101,8 @@ mod tests {
     #[test]
     fn a_call_is_sent_in_full_or_not_at_all() {
         let around = about(&request(json!(""))).unwrap().len();
-        assert!(about(&request(json!("x".repeat(LONGEST - around)))).is_ok());
-        let long = about(&request(json!("x".repeat(LONGEST - around + 1))));
-        assert_eq!(long, Err(PromptError::Long(LONGEST + 1)));
+        assert!(about(&request(json!("x".repeat(MAX_CALL - around)))).is_ok());
+        let long = about(&request(json!("x".repeat(MAX_CALL - around + 1))));
+        assert_eq!(long, Err(PromptError::Long(MAX_CALL + 1)));
     }
 }

@@ -39,15 +39,15 @@ fn allowed(id: &RequestId) -> Answer {
     }
 }
 
-fn ask(requests: &mut Requests<u32>, request: Request, sender: u32) -> Sent<u32> {
+fn ask(requests: &mut Requests<u32>, request: Request, sender: u32) -> SendResult<u32> {
     let input = Body::new(request.input.clone());
     requests.ask(request, input, sender, NOW)
 }
 
 fn waiting(requests: &mut Requests<u32>, request: Request, sender: u32) -> RequestId {
     match ask(requests, request, sender) {
-        Sent::Waiting(id) => id,
-        Sent::Answered(_, answer, _) => panic!("{answer:?}"),
+        SendResult::Waiting(id) => id,
+        SendResult::Answered(_, answer, _) => panic!("{answer:?}"),
     }
 }
 
@@ -139,11 +139,14 @@ fn the_answer_to_a_deferred_call_is_given_once() {
 
     let resumed = Request { hook: "h2".to_owned(), session: Some(SessionId::new("s2")), ..request("t1") };
     assert!(
-        matches!(ask(&mut requests, resumed.clone(), 2), Sent::Answered(_, answer, 2) if answer == allowed(&id))
+        matches!(ask(&mut requests, resumed.clone(), 2), SendResult::Answered(_, answer, 2) if answer == allowed(&id))
     );
     // The same hook may have lost its connection; any other is a new call.
-    assert!(matches!(ask(&mut requests, resumed.clone(), 3), Sent::Answered(..)));
-    assert!(matches!(ask(&mut requests, Request { hook: "h3".to_owned(), ..resumed }, 4), Sent::Waiting(_)));
+    assert!(matches!(ask(&mut requests, resumed.clone(), 3), SendResult::Answered(..)));
+    assert!(matches!(
+        ask(&mut requests, Request { hook: "h3".to_owned(), ..resumed }, 4),
+        SendResult::Waiting(_)
+    ));
 }
 
 #[test]
@@ -164,7 +167,7 @@ fn an_answer_is_not_given_to_another_call() {
         other(|request| request.input = json!({ "command": "git push -f" })),
         other(|request| request.tool = "Monitor".to_owned()),
     ] {
-        assert!(matches!(ask(&mut requests, changed, 2), Sent::Waiting(_)));
+        assert!(matches!(ask(&mut requests, changed, 2), SendResult::Waiting(_)));
     }
 }
 
@@ -188,7 +191,9 @@ fn an_allowed_call_is_not_asked_about_again_by_claude_code() {
     assert_eq!(waiting(&mut requests, again("t1"), 2), id);
     requests.answer(&id, allowed(&id)).unwrap();
     for named in ["t1", ""] {
-        let Sent::Answered(given, answer, 3) = ask(&mut requests, again(named), 3) else { panic!("{named}") };
+        let SendResult::Answered(given, answer, 3) = ask(&mut requests, again(named), 3) else {
+            panic!("{named}")
+        };
         assert_eq!((given, answer.decision), (id.clone(), DecisionKind::Allow));
     }
     // A different call or conversation, or the same call made again, is asked about.

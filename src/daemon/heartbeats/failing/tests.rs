@@ -41,7 +41,7 @@ fn runs_at(state: &mut Heartbeats, now: Timestamp, end: BeatEnd) -> Option<Strea
     let started = state.start_due(now, true, 9, || beat("b"));
     assert_eq!(started.len(), 1, "at {now}, due at {:?}", state.wake_at());
     let ended = now + SignedDuration::from_mins(1);
-    let line = JournalLine {
+    let line = BeatSummary {
         beat: Some(beat("b")),
         workspace: "/a".into(),
         name: None,
@@ -93,12 +93,12 @@ fn a_heartbeat_that_keeps_failing_slows_down_and_says_so_once() {
     // What else holds it is known, too.
     let over_budget = |until: &str| {
         let why = "the budget is used up".to_owned();
-        HashMap::from([(failing(0).id, Held { kind: HeldKind::Budget, until: at(until), why })])
+        HashMap::from([(failing(0).id, HeartbeatHold { kind: HoldKind::Budget, until: at(until), why })])
     };
     assert_eq!(state.entries()[0].also_held(), None);
     for (until, held, also) in [
-        ("20:00:00", HeldKind::Budget, HeldKind::Failures),
-        ("11:30:00", HeldKind::Failures, HeldKind::Budget),
+        ("20:00:00", HoldKind::Budget, HoldKind::Failures),
+        ("11:30:00", HoldKind::Failures, HoldKind::Budget),
     ] {
         state.set_over_budget(over_budget(until), at("11:02:00"));
         let entry = &state.entries()[0];

@@ -1,4 +1,4 @@
-//! What the agent asks of murmur as its client.
+//! Calls that the agent delegates to murmur (ACP client methods).
 
 use super::super::AcpDialog;
 use crate::client_call::{

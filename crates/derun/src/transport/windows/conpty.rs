@@ -3,7 +3,7 @@
 use super::super::record::{Channel, TransportMode};
 use super::super::recorder::Recorder;
 use super::relay::BLOCK;
-use super::{CommandEnd, Finished, Trouble, pipe};
+use super::{CommandEnd, Finished, StreamError, pipe};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::windows::io::{AsHandle, OwnedHandle};
@@ -105,7 +105,7 @@ fn in_console(
         drain(&mut output, &mut take)?;
         close(scope, &pseudo, output, &mut take)?;
         let trouble = trouble.filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
-        let trouble = trouble.map(|source| Trouble { stream: "stdout", error: source });
+        let trouble = trouble.map(|source| StreamError { stream: "stdout", error: source });
         Ok(Finished { ended: CommandEnd::Exited(code(&child)?), trouble })
     })
 }

@@ -4,7 +4,7 @@
 use super::super::record::Channel;
 use super::super::recorder::Recorder;
 use super::relay::{self, BLOCK, RelayEnd};
-use super::{CommandEnd, Finished, Trouble};
+use super::{CommandEnd, Finished, StreamError};
 use std::fs::File;
 use std::io;
 use std::os::windows::io::{AsHandle, BorrowedHandle};
@@ -65,7 +65,7 @@ pub(super) fn run(
         let over = relays.into_iter().filter_map(|relay| relay.join().ok());
         let over: Vec<_> = over.collect();
         let trouble = over.into_iter().find_map(|(stream, over)| match over {
-            RelayEnd::Trouble(source) => Some(Trouble { stream, error: source }),
+            RelayEnd::Trouble(source) => Some(StreamError { stream, error: source }),
             RelayEnd::End | RelayEnd::ReaderGone => None,
         });
         let code = if came_early { control::ENDED_BY_CONTROL } else { code };

@@ -5,7 +5,7 @@ use std::io;
 use std::os::windows::ffi::OsStrExt;
 
 /// The longest name, in UTF-16 units.
-pub(super) const LONGEST: usize = 255;
+pub(super) const MAX_NAME: usize = 255;
 
 /// Converts `name` to UTF-16 if it is a single component that other programs accept as well: not a device, and
 /// without the trailing dots and spaces that Windows drops.
@@ -30,6 +30,6 @@ pub(super) fn component(name: &OsStr) -> io::Result<Vec<u16>> {
     let is_device = matches!(stem, "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$")
         || is_numbered("COM")
         || is_numbered("LPT");
-    let is_bad = units.is_empty() || units.len() > LONGEST || units.iter().any(means_something);
+    let is_bad = units.is_empty() || units.len() > MAX_NAME || units.iter().any(means_something);
     if is_bad || is_device || ends_in(b'.') || ends_in(b' ') { Err(refused()) } else { Ok(units) }
 }

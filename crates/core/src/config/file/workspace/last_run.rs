@@ -1,4 +1,4 @@
-//! Takes over a last run that murmur wrote into config.json.
+//! Applies a last run that murmur wrote into config.json.
 
 use super::Workspace;
 use jiff::Timestamp;

@@ -8,9 +8,9 @@ use murmur_core::permit::request::RequestId;
 use murmur_store::journal::entry::JournalEntry;
 use std::path::PathBuf;
 
-/// A beat's line in the journal.
+/// The parts of a beat's journal line on which decisions depend.
 #[derive(Debug)]
-pub struct JournalLine {
+pub struct BeatSummary {
     /// The beat; `None` if another program wrote the line.
     pub beat: Option<BeatId>,
     /// The workspace.
@@ -29,8 +29,8 @@ pub struct JournalLine {
     pub resumes: Option<RequestId>,
 }
 
-impl JournalLine {
-    /// Takes over what is needed of `entry`.
+impl BeatSummary {
+    /// Copies what is needed of `entry`.
     #[must_use]
     pub fn of(entry: &JournalEntry) -> Self {
         Self {

@@ -17,7 +17,7 @@ use sys::paths::{DataDir, User};
 
 /// The guard, the rules and the deny list of one agent.
 #[derive(Debug, Clone)]
-pub struct OwnDenials {
+pub struct LocalRules {
     dir: DataDir,
     user: User,
     project: Project,
@@ -68,11 +68,11 @@ impl Unguarded {
         }
     }
 
-    /// Counts a call that `refuser` refuses.
-    pub(super) fn add_refused(&mut self, refuser: Refuser, call: &str) {
-        let counted = match refuser {
-            Refuser::Guard => &mut self.by_guard,
-            Refuser::Rules => &mut self.by_rules,
+    /// Counts a call that `denier` refuses.
+    pub(super) fn add_refused(&mut self, denier: DeniedBy, call: &str) {
+        let counted = match denier {
+            DeniedBy::Guard => &mut self.by_guard,
+            DeniedBy::Rules => &mut self.by_rules,
         };
         counted.get_or_insert_with(|| RefusedCalls { first: mask(call), count: 0 }).count += 1;
     }
@@ -80,14 +80,14 @@ impl Unguarded {
 
 /// What refuses a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refuser {
+pub(super) enum DeniedBy {
     /// The guard.
     Guard,
     /// The rules or the deny list.
     Rules,
 }
 
-impl OwnDenials {
+impl LocalRules {
     /// For an agent of `project` in `workspace` with `policy`. `deny` is added to the built-in deny list; `None`
     /// turns it off. The guard protects `own`.
     #[must_use]
@@ -107,7 +107,7 @@ impl OwnDenials {
     }
 
     /// Which of them refuses this call, now. Rules that are not readable deny every call.
-    pub(super) fn refuser(&self, tool: &str, input: &str) -> Option<Refuser> {
+    pub(super) fn denied_by(&self, tool: &str, input: &str) -> Option<DeniedBy> {
         let place = CallPlace {
             workspace: self.workspace.clone(),
             cwd: self.workspace.clone(),
@@ -119,7 +119,7 @@ impl OwnDenials {
         let reading = Reading { commands: &shell::commands, links: &link, doubted: false };
         let paths = rule_files::files(&self.dir, &self.user.settings, &self.project);
         let Some(files) = paths.ok().and_then(|paths| rule_files::read(paths).ok()) else {
-            return Some(Refuser::Rules);
+            return Some(DeniedBy::Rules);
         };
         let files: Vec<&Rules> = files.iter().filter_map(|file| file.rules.as_ref()).collect();
         let step = pipeline::decide(&call, &self.policy, &files, reading, |call| {
@@ -129,14 +129,14 @@ impl OwnDenials {
             && decision.kind == DecisionKind::Deny
         {
             match decision.by {
-                DecidedBy::Guard(_) => return Some(Refuser::Guard),
-                DecidedBy::Rule { .. } => return Some(Refuser::Rules),
+                DecidedBy::Guard(_) => return Some(DeniedBy::Guard),
+                DecidedBy::Rule { .. } => return Some(DeniedBy::Rules),
                 _ => {}
             }
         }
         let listed = Rules::denying(self.patterns.iter().map(String::as_str));
         let matched = rules::decide(&[&listed], &call, reading);
-        matched.filter(|matched| matched.action == Action::Deny).map(|_| Refuser::Rules)
+        matched.filter(|matched| matched.action == Action::Deny).map(|_| DeniedBy::Rules)
     }
 }
 

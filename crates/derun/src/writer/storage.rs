@@ -11,7 +11,7 @@ use sys::lock::Lock;
 
 /// Where the session's files are.
 #[derive(Debug)]
-pub(super) enum Form {
+pub(super) enum SessionStorage {
     /// In its folder.
     Folder(InFolder),
     /// In one file.
@@ -46,7 +46,7 @@ impl Writer {
         #[cfg(unix)]
         {
             self.make_room(bytes.len())?;
-            if let Form::Draft(draft) = &mut self.form {
+            if let SessionStorage::Draft(draft) = &mut self.storage {
                 return draft.append(&[(name, bytes)]).map_err(|torn| torn.source);
             }
         }
@@ -65,23 +65,23 @@ impl Writer {
     /// Its folder, to which a draft moves.
     pub(super) fn folder(&mut self) -> io::Result<(&mut InFolder, &mut Writing)> {
         #[cfg(unix)]
-        if let Form::Draft(_) = &self.form {
+        if let SessionStorage::Draft(_) = &self.storage {
             let moved = draft::into_folder(&self.sessions, &self.id, self.is_synced)?;
             self.part.move_to(moved.output, moved.index);
-            self.form = Form::Folder(moved.rest);
+            self.storage = SessionStorage::Folder(moved.rest);
         }
-        match &mut self.form {
-            Form::Folder(folder) => Ok((folder, &mut self.part)),
+        match &mut self.storage {
+            SessionStorage::Folder(folder) => Ok((folder, &mut self.part)),
             #[cfg(unix)]
-            Form::Draft(_) => Err(io::ErrorKind::Unsupported.into()),
+            SessionStorage::Draft(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 
     /// Moves a draft to a folder if it would get too large with `more` bytes.
     #[cfg(unix)]
     pub(super) fn make_room(&mut self, more: usize) -> io::Result<()> {
-        match &self.form {
-            Form::Draft(draft) if !draft.fits(more) => self.folder().map(drop),
+        match &self.storage {
+            SessionStorage::Draft(draft) if !draft.fits(more) => self.folder().map(drop),
             _ => Ok(()),
         }
     }

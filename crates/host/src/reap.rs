@@ -18,9 +18,9 @@ use sys::{clock, process, socket};
 /// How long the record of an ended agent is kept.
 const KEPT: SignedDuration = SignedDuration::from_hours(24);
 
-/// Result of [`clean`].
+/// Result of [`reap_dead`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Cleaned {
+pub struct Reaped {
     /// Agents whose hosts were dead and whose remaining processes were killed.
     #[serde(rename = "dead")]
     pub reaped: Vec<AgentId>,
@@ -32,9 +32,9 @@ pub struct Cleaned {
 /// agent with processes that can't be killed.
 ///
 /// # Errors
-/// If the files of hosts, or what a host no longer could record, are not writable. Then the next cleanup tries again.
-pub fn clean(folder: &Path, now: Timestamp) -> io::Result<Cleaned> {
-    let (mut cleaned, mut failed) = (Cleaned::default(), None);
+/// If the files of hosts, or what a host no longer could record, are not writable. Then the next call tries again.
+pub fn reap_dead(folder: &Path, now: Timestamp) -> io::Result<Reaped> {
+    let (mut done, mut failed) = (Reaped::default(), None);
     for found in process_lock::all(folder)?.into_iter().filter(|found| !found.is_held) {
         // Don't lock a record needlessly: a new host of that agent may want it.
         let ended = Record::parse(&found.text).and_then(|record| record.result);
@@ -52,7 +52,7 @@ pub fn clean(folder: &Path, now: Timestamp) -> io::Result<Cleaned> {
             Some(_) => {}
             None => {
                 let unrecorded = record.unrecorded.clone();
-                if let Err(error) = reap(&mut record) {
+                if let Err(error) = reap_agent(&mut record) {
                     failed.get_or_insert(error);
                     // Nothing twice.
                     if record.unrecorded != unrecorded {
@@ -60,7 +60,7 @@ pub fn clean(folder: &Path, now: Timestamp) -> io::Result<Cleaned> {
                     }
                     continue;
                 }
-                cleaned.sockets += usize::from(std::fs::remove_file(folder.join(agent_id.socket())).is_ok());
+                done.sockets += usize::from(std::fs::remove_file(folder.join(agent_id.socket())).is_ok());
                 if record.info.kind == AgentKind::Beat {
                     // The journal has the outcome of a beat.
                     dead.remove()?;
@@ -68,7 +68,7 @@ pub fn clean(folder: &Path, now: Timestamp) -> io::Result<Cleaned> {
                     let error = Some("its host was killed".to_owned());
                     record.close(&dead, AgentEnd { ended_at: clock::rfc3339(now), exit: None, error })?;
                 }
-                cleaned.reaped.push(agent_id);
+                done.reaped.push(agent_id);
             }
         }
     }
@@ -76,10 +76,10 @@ pub fn clean(folder: &Path, now: Timestamp) -> io::Result<Cleaned> {
         // Checked after the socket was found: a host creates its record first.
         let is_stale = process_lock::look(&folder.join(agent_id.record())).is_none_or(|found| !found.is_held);
         if is_stale && socket::is_stale(folder, &agent_id.socket()) {
-            cleaned.sockets += usize::from(std::fs::remove_file(folder.join(agent_id.socket())).is_ok());
+            done.sockets += usize::from(std::fs::remove_file(folder.join(agent_id.socket())).is_ok());
         }
     }
-    failed.map_or(Ok(cleaned), Err)
+    failed.map_or(Ok(done), Err)
 }
 
 fn is_old(result: &AgentEnd, now: Timestamp) -> bool {
@@ -87,7 +87,7 @@ fn is_old(result: &AgentEnd, now: Timestamp) -> bool {
 }
 
 /// Kills what is left of the agent of `record`, whose host is dead, and records what the host no longer could.
-pub(super) fn reap(record: &mut Record) -> io::Result<()> {
+pub(super) fn reap_agent(record: &mut Record) -> io::Result<()> {
     process::kill_marked(&marks(record.info.agent_id.as_str(), Some(&record.data_dir)));
     if record.unrecorded.is_empty() {
         return Ok(());

@@ -1,6 +1,6 @@
-//! Turns a person's reply into the answer to a request.
+//! Turns what a person answered into the answer to a request.
 
-use super::Reply;
+use super::AnswerContent;
 use murmur_core::permit::decision::{DecidedBy, DecisionKind};
 use murmur_core::permit::question::QuestionSet;
 use murmur_core::permit::request::{Answer, Request, RequestId};
@@ -13,14 +13,16 @@ pub(super) fn unreadable(id: &RequestId, error: &io::Error) -> Failure {
     failure!("cannot read the input of request {id}").because(error)
 }
 
-/// Returns the answer that `reply` gives to `request`.
-pub(super) fn answer(id: &RequestId, request: &Request, reply: Reply) -> Result<Answer, Failure> {
-    match (reply, request.is_question()) {
-        (Reply::Decision { decision: DecisionKind::Defer, .. }, _) => Err("answer allow or deny".into()),
-        (Reply::Decision { decision: DecisionKind::Allow, .. }, true) => Err(failure!(
+/// Returns the answer that `content` gives to `request`.
+pub(super) fn answer(id: &RequestId, request: &Request, content: AnswerContent) -> Result<Answer, Failure> {
+    match (content, request.is_question()) {
+        (AnswerContent::Decision { decision: DecisionKind::Defer, .. }, _) => {
+            Err("answer allow or deny".into())
+        }
+        (AnswerContent::Decision { decision: DecisionKind::Allow, .. }, true) => Err(failure!(
             "request {id} is a question"; "answer it: murmur answer {id} ANSWER, or deny it: murmur deny {id}"
         )),
-        (Reply::Decision { decision, reason, .. }, _) => Ok(Answer {
+        (AnswerContent::Decision { decision, reason, .. }, _) => Ok(Answer {
             decision,
             reason,
             answers: None,
@@ -28,10 +30,10 @@ pub(super) fn answer(id: &RequestId, request: &Request, reply: Reply) -> Result<
             id: id.clone(),
             answered_by: None,
         }),
-        (Reply::Answers { .. }, false) => Err(failure!(
+        (AnswerContent::Answers { .. }, false) => Err(failure!(
             "request {id} is not a question"; "answer it: murmur allow {id}, or: murmur deny {id}"
         )),
-        (Reply::Answers { answers }, true) => {
+        (AnswerContent::Answers { answers }, true) => {
             let asked = QuestionSet::parse(&request.input).map_err(|error| {
                 error.failure().hint(format!("deny request {id}, so that the agent asks again"))
             })?;
