@@ -39,7 +39,10 @@ fn after_escape(mut rest: std::str::Chars<'_>) -> std::str::Chars<'_> {
             let end = last.find(|letter| !matches!(letter, ' '..='/'));
             if end.is_some_and(|end| matches!(end, '0'..='~')) { last } else { before }
         }
-        Some('0'..='~') => rest,
+        // The others are not assigned: the letter is text.
+        Some(
+            '6'..='9' | '=' | '>' | 'D' | 'E' | 'H' | 'M'..='O' | 'Z' | '\\' | 'c' | 'n' | 'o' | '|'..='~',
+        ) => rest,
         _ => before,
     }
 }
@@ -67,6 +70,8 @@ mod tests {
             ("a\u{1b}]0;never ended", "a0;never ended"),
             ("a\u{1b}(Bb\u{1b}7c", "abc"),
             ("a\u{1b}", "a"),
+            ("a \u{1b}test", "a test"),
+            ("a\u{1b}]0;t\u{1b}\\b", "a0;tb"),
             ("a\u{1b}[31", "a31"),
             ("a\u{1b}[äb", "aäb"),
             ("over\rwritten\u{8}", "overwritten"),

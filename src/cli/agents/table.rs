@@ -212,7 +212,7 @@ mod tests {
             hold: None,
             tool_name: "Bash".to_owned(),
             last_action: action.to_owned(),
-            current_task: "Mend\u{1b}[2J the build".to_owned(),
+            current_task: "Mend\u{1b}[2Jing the build".to_owned(),
             git_branch: "main".to_owned(),
             workspace: "/home/me/projects/site".into(),
             heartbeat: None,
@@ -239,20 +239,20 @@ mod tests {
     fn columns_are_dropped_to_fit_and_the_last_action_gets_the_rest() {
         insta::assert_snapshot!(shown(None), @"
         AGENT   STATE    TOOL  LAST ACTION             TASK               BRANCH  WORKSPACE               AGE  HEALTH
-        site-1  running  Bash  cargo test --workspace  Mend[2J the build  main    /home/me/projects/site  2m   stuck
-        blog    running  Bash  ls 日本語日本語日本語   Mend[2J the build  main    /home/me/projects/site  2m   active
+        site-1  running  Bash  cargo test --workspace  Mending the build  main    /home/me/projects/site  2m   stuck
+        blog    running  Bash  ls 日本語日本語日本語   Mending the build  main    /home/me/projects/site  2m   active
         ");
         assert_eq!(shown(Some(111)), shown(None));
         let sizes = [110, 80, 60, 51, 30].map(|width| format!("{width}:\n{}", shown(Some(width))));
         insta::assert_snapshot!(sizes.join("\n"), @"
         110:
         AGENT   STATE    TOOL  LAST ACTION             TASK               BRANCH  WORKSPACE               AGE  HEALTH
-        site-1  running  Bash  cargo test --workspace  Mend[2J the build  main    /home/me/projects/site  2m   stuck
-        blog    running  Bash  ls 日本語日本語日本語   Mend[2J the build  main    /home/me/projects/site  2m   active
+        site-1  running  Bash  cargo test --workspace  Mending the build  main    /home/me/projects/site  2m   stuck
+        blog    running  Bash  ls 日本語日本語日本語   Mending the build  main    /home/me/projects/site  2m   active
         80:
         AGENT   STATE    TOOL  LAST ACTION        TASK               BRANCH  AGE  HEALTH
-        site-1  running  Bash  cargo test --wor…  Mend[2J the build  main    2m   stuck
-        blog    running  Bash  ls 日本語日本語…   Mend[2J the build  main    2m   active
+        site-1  running  Bash  cargo test --wor…  Mending the build  main    2m   stuck
+        blog    running  Bash  ls 日本語日本語…   Mending the build  main    2m   active
         60:
         AGENT   STATE    TOOL  LAST ACTION             AGE  HEALTH
         site-1  running  Bash  cargo test --workspace  2m   stuck

@@ -140,7 +140,7 @@ mod tests {
             |id: &str| ("tool_use", json!({ "id": id, "name": "Bash", "input": { "command": "make" } }));
         let idle = ("state", json!({ "state": "idle", "turns": 2 }));
         let first = [user("Hi\nthere"), says("Hello.\u{1b}[2J"), idle.clone()];
-        assert_eq!(shown(&first), "fixer in /w: idle (2 turns)\n[user] Hi\n  there\nHello.[2J\n");
+        assert_eq!(shown(&first), "fixer in /w: idle (2 turns)\n[user] Hi\n  there\nHello.\n");
         let done = |id: &str| ("tool_result", json!({ "id": id, "output": "" }));
         let running = [user("Go"), call("a"), done("a"), call("b"), call("b")];
         insta::assert_snapshot!(shown(&running), @"
