@@ -18,6 +18,7 @@ use jiff::Timestamp;
 use murmur_core::config::backend::Backend;
 use murmur_core::config::quiet::Quiet;
 use murmur_core::id::SessionId;
+use murmur_host::discover;
 use murmur_store::pulse::health::Health;
 use murmur_store::pulse::owner;
 use serde::Serialize;
@@ -121,6 +122,12 @@ pub struct Agent {
 }
 
 impl Agent {
+    /// Whether its host is alive but does not answer.
+    #[must_use]
+    pub fn has_silent_host(&self) -> bool {
+        self.state == discover::UNRESPONSIVE
+    }
+
     /// The time since its last sign of life.
     #[must_use]
     pub fn age(&self, now: Timestamp) -> Duration {

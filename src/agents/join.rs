@@ -9,6 +9,7 @@ use super::{Agent, Source, session_agent};
 use jiff::Timestamp;
 use murmur_core::config::quiet::Quiet;
 use murmur_core::id::SessionId;
+use murmur_host::discover;
 use murmur_store::pulse::health::Health;
 use murmur_store::pulse::{State, branch};
 use std::collections::{BTreeMap, HashMap};
@@ -172,7 +173,11 @@ impl AgentSources<'_> {
             error: pulse.and_then(|pulse| pulse.error.clone()),
             started_at: self.started_at().unwrap_or(at),
             at,
-            health: Health::of(doing, alive, age, quiet),
+            health: match state {
+                // Whatever its agent does, nobody can see or stop it.
+                discover::UNRESPONSIVE if age >= quiet.steps()[2] => Health::Stuck,
+                _ => Health::of(doing, alive, age, quiet),
+            },
             alive,
         })
     }

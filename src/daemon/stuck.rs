@@ -41,21 +41,38 @@ pub fn from_pulse(pulse: &Pulse) -> QuietPeriod {
     QuietPeriod { agent: pulse.agent_id.clone(), since }
 }
 
-/// The journal lines of those `agents` that are stuck.
+/// The journal lines of those `agents` that are stuck. One whose host doesn't answer must be in `silent`, too: on a busy
+/// machine, a host may only be slow.
 #[must_use]
-pub fn lines(agents: &[Agent], now: Timestamp) -> Vec<JournalEntry> {
-    let stuck = agents.iter().filter(|agent| agent.health == Health::Stuck);
+pub fn lines(agents: &[Agent], silent: &SilentHosts, now: Timestamp) -> Vec<JournalEntry> {
+    let is_sure = |agent: &&Agent| !agent.has_silent_host() || silent.contains(&agent.agent_id);
+    let stuck = agents.iter().filter(|agent| agent.health == Health::Stuck).filter(is_sure);
     stuck.map(|agent| notice::stuck(agent, now)).collect()
 }
 
-/// When to scan next: the earliest time when one of `agents`, or a new one, may be stuck.
+/// The agents that are stuck because their hosts don't answer.
+pub type SilentHosts = BTreeSet<String>;
+
+/// Those of `agents`.
 #[must_use]
-pub fn next_scan(agents: &[Agent], stuck: SignedDuration, now: Timestamp) -> Timestamp {
+pub fn silent_hosts(agents: &[Agent]) -> SilentHosts {
+    let silent = agents.iter().filter(|agent| agent.has_silent_host() && agent.health == Health::Stuck);
+    silent.map(|agent| agent.agent_id.clone()).collect()
+}
+
+/// When to ask hosts again that didn't answer for the first time.
+const RECHECK: SignedDuration = SignedDuration::from_secs(10);
+
+/// When to scan next: the earliest time when one of `agents`, or a new one, may be stuck. `silent` as in [`lines`].
+#[must_use]
+pub fn next_scan(agents: &[Agent], silent: &SilentHosts, stuck: SignedDuration, now: Timestamp) -> Timestamp {
     let after = |time: Timestamp, span| time.checked_add(span).unwrap_or(Timestamp::MAX);
     // Waiting, ended and stuck agents have to do something first.
     let may = |agent: &&Agent| matches!(agent.health, Health::Active | Health::Stale | Health::Warning);
     let turns = agents.iter().filter(may).map(|agent| after(agent.at, stuck)).filter(|at| *at > now);
     let earliest = turns.min().unwrap_or(Timestamp::MAX).min(after(now, stuck));
+    let has_new = !silent_hosts(agents).is_subset(silent);
+    let earliest = if has_new { earliest.min(after(now, RECHECK)) } else { earliest };
     earliest.max(after(now, MIN_INTERVAL))
 }
 
@@ -63,6 +80,7 @@ pub fn next_scan(agents: &[Agent], stuck: SignedDuration, now: Timestamp) -> Tim
 mod tests {
     use super::*;
     use crate::agents::Source;
+    use murmur_host::discover::UNRESPONSIVE;
 
     const STUCK: SignedDuration = SignedDuration::from_mins(30);
 
@@ -98,7 +116,7 @@ mod tests {
     fn next(agents: &[(Health, i64)]) -> i128 {
         let agents: Vec<Agent> =
             agents.iter().map(|(health, ms)| agent(*health, SignedDuration::from_millis(*ms))).collect();
-        next_scan(&agents, STUCK, now()).duration_since(now()).as_millis()
+        next_scan(&agents, &SilentHosts::new(), STUCK, now()).duration_since(now()).as_millis()
     }
 
     #[test]
@@ -121,8 +139,8 @@ mod tests {
 
     #[test]
     fn an_overflowing_time_is_the_maximum() {
-        assert_eq!(next_scan(&[], SignedDuration::MAX, now()), Timestamp::MAX);
-        assert_eq!(next_scan(&[], STUCK, Timestamp::MAX), Timestamp::MAX);
+        assert_eq!(next_scan(&[], &SilentHosts::new(), SignedDuration::MAX, now()), Timestamp::MAX);
+        assert_eq!(next_scan(&[], &SilentHosts::new(), STUCK, Timestamp::MAX), Timestamp::MAX);
     }
 
     #[test]
@@ -131,7 +149,24 @@ mod tests {
         let healths = [Health::Active, Health::Idle, Health::Warning, Health::Exited, Health::Dead];
         let agents: Vec<Agent> =
             healths.into_iter().chain([Health::Stuck]).map(|health| agent(health, quiet)).collect();
-        let lines = lines(&agents, now());
+        let lines = lines(&agents, &SilentHosts::new(), now());
         assert_eq!((lines.len(), lines[0].kind), (1, LineKind::Stuck));
+    }
+
+    #[test]
+    fn a_host_that_does_not_answer_twice_is_stuck() {
+        let quiet = SignedDuration::from_mins(31);
+        let agents = [Agent { state: UNRESPONSIVE, ..agent(Health::Stuck, quiet) }];
+        let none = SilentHosts::new();
+        assert!(lines(&agents, &none, now()).is_empty());
+        assert_eq!(next_scan(&agents, &none, STUCK, now()), now() + RECHECK);
+        let silent = silent_hosts(&agents);
+        let lines = lines(&agents, &silent, now());
+        let summary = lines[0].summary.as_deref().unwrap();
+        assert!(
+            summary.starts_with("the host of agent site-1 does not answer; nothing was seen for 31m"),
+            "{summary}"
+        );
+        assert_eq!(next_scan(&agents, &silent, STUCK, now()), now() + STUCK);
     }
 }

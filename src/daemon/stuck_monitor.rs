@@ -6,7 +6,7 @@
 //! The folder of pulses is watched too: a new pulse that is already old is a reason to scan sooner.
 
 use super::gc::{self, Collected, Scope};
-use super::stuck::{self, StuckAgents};
+use super::stuck::{self, SilentHosts, StuckAgents};
 use crate::agents::{self, Agent, Sources};
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::quiet::Quiet;
@@ -47,6 +47,8 @@ pub struct StuckMonitor {
     paths: MonitorPaths,
     /// Stuck agents that the journal already reports.
     reported: StuckAgents,
+    /// The agents whose hosts didn't answer at the last scan.
+    silent: SilentHosts,
     scan_at: Timestamp,
     gc_at: Timestamp,
     scanning: Option<oneshot::Receiver<Scan>>,
@@ -81,6 +83,7 @@ pub struct Scan {
     stuck: SignedDuration,
     lines: Vec<JournalEntry>,
     stuck_agents: StuckAgents,
+    silent: SilentHosts,
     next: Timestamp,
     collected: Option<Collected>,
     problems: Vec<String>,
@@ -111,6 +114,7 @@ impl StuckMonitor {
             stuck: Quiet::default().stuck.signed(),
             early_scan_at: Timestamp::MAX,
             reported,
+            silent: SilentHosts::new(),
             scan_at: due,
             gc_at: due,
             scanning: None,
@@ -152,9 +156,9 @@ impl StuckMonitor {
     fn scan(&mut self, now: Timestamp) {
         let (tell, told) = oneshot::channel();
         let (paths, known, collects) = (self.paths.clone(), self.reported.clone(), self.gc_at <= now);
-        let waiting = self.waiting.clone();
+        let (silent, waiting) = (self.silent.clone(), self.waiting.clone());
         let scan = move || {
-            let _daemon_gone = tell.send(scan(paths, &known, waiting, collects));
+            let _daemon_gone = tell.send(scan(paths, &known, &silent, waiting, collects));
         };
         let started = std::thread::Builder::new().name("scan".to_owned()).spawn(scan);
         self.scanning = started.is_ok().then_some(told);
@@ -215,8 +219,9 @@ impl StuckMonitor {
     fn finish_scan(&mut self, scan: Option<Scan>, now: Timestamp) -> Findings {
         self.scanning = None;
         let mut findings = Findings::default();
-        if let Some(Scan { lines, stuck_agents, next, collected, problems, stuck }) = scan {
+        if let Some(Scan { lines, stuck_agents, silent, next, collected, problems, stuck }) = scan {
             (self.reported, self.scan_at, self.stuck) = (stuck_agents, next.min(self.early_scan_at), stuck);
+            self.silent = silent;
             findings.lines = lines;
             let new = problems.iter().filter(|problem| !self.problems.contains(problem));
             findings.problems.extend(new.cloned());
@@ -241,7 +246,13 @@ fn unreadable(settings: &Result<Settings, SettingsError>) -> Vec<String> {
     mistakes.iter().map(|mistake| format!("{}; until then the defaults apply", mistake.line())).collect()
 }
 
-fn scan(paths: MonitorPaths, known: &StuckAgents, waiting: BTreeSet<String>, collects: bool) -> Scan {
+fn scan(
+    paths: MonitorPaths,
+    known: &StuckAgents,
+    silent: &SilentHosts,
+    waiting: BTreeSet<String>,
+    collects: bool,
+) -> Scan {
     let MonitorPaths { dir, claude, captures, settings: path } = paths;
     let read = Settings::read(&path);
     let mut problems = unreadable(&read);
@@ -262,18 +273,20 @@ fn scan(paths: MonitorPaths, known: &StuckAgents, waiting: BTreeSet<String>, col
         Vec::new()
     });
     let stuck_after = quiet.stuck.signed();
-    let next = stuck::next_scan(&agents, stuck_after, now);
-    let stuck = stuck::lines(&agents, now);
+    let next = stuck::next_scan(&agents, silent, stuck_after, now);
+    let stuck = stuck::lines(&agents, silent, now);
+    let silent = stuck::silent_hosts(&agents);
     let stuck_agents: StuckAgents = stuck.iter().filter_map(stuck::from_entry).collect();
     let is_new = |line: &JournalEntry| stuck::from_entry(line).is_some_and(|stuck| !known.contains(&stuck));
     let lines: Vec<JournalEntry> = stuck.into_iter().filter(is_new).collect();
     match without_reported(lines, &dir) {
-        Ok(lines) => Scan { lines, stuck_agents, next, collected, problems, stuck: stuck_after },
+        Ok(lines) => Scan { lines, stuck_agents, silent, next, collected, problems, stuck: stuck_after },
         Err(error) => {
             problems.push(format!("cannot read the journal's lines about stuck agents: {error}"));
             // The next scan checks the journal again.
             let stuck_agents = stuck_agents.intersection(known).cloned().collect();
-            Scan { lines: Vec::new(), stuck_agents, next, collected, problems, stuck: stuck_after }
+            let lines = Vec::new();
+            Scan { lines, stuck_agents, silent, next, collected, problems, stuck: stuck_after }
         }
     }
 }
@@ -306,95 +319,4 @@ fn without_reported(mut lines: Vec<JournalEntry>, dir: &DataDir) -> io::Result<V
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn stuck_monitor(folder: &std::path::Path) -> StuckMonitor {
-        let dir = DataDir::find(Some(folder), None, None).unwrap();
-        StuckMonitor::new(MonitorPaths {
-            settings: dir.root().join("config/config.toml"),
-            dir,
-            claude: None,
-            captures: None,
-        })
-    }
-
-    #[tokio::test(flavor = "current_thread")]
-    async fn without_agents_the_next_scan_is_when_one_could_be_stuck() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut stuck_monitor = stuck_monitor(folder.path());
-        let begun = clock::now();
-        assert!(stuck_monitor.wake_at().unwrap() <= begun);
-        stuck_monitor.scan_if_due(begun);
-        assert_eq!(stuck_monitor.wake_at(), None);
-        let scan = stuck_monitor.next_event().await;
-        let findings = stuck_monitor.handle(scan, clock::now());
-        assert!(findings.lines.is_empty() && findings.problems.is_empty(), "{findings:?}");
-        let next = stuck_monitor.wake_at().unwrap().duration_since(begun);
-        assert!(next >= SignedDuration::from_mins(30), "{next}");
-        stuck_monitor.scan_if_due(clock::now());
-        assert!(stuck_monitor.scanning.is_none());
-    }
-
-    #[tokio::test(flavor = "current_thread")]
-    async fn a_changed_clock_starts_a_scan_and_another_after_a_running_one() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut stuck_monitor = stuck_monitor(folder.path());
-        stuck_monitor.clock_set(clock::now());
-        stuck_monitor.clock_set(clock::now());
-        let scan = stuck_monitor.next_event().await;
-        stuck_monitor.handle(scan, clock::now());
-        assert!(stuck_monitor.scanning.is_some());
-        let scan = stuck_monitor.next_event().await;
-        stuck_monitor.handle(scan, clock::now());
-        assert!(stuck_monitor.scanning.is_none());
-    }
-
-    #[tokio::test(flavor = "current_thread")]
-    async fn a_problem_is_reported_once_and_the_defaults_apply() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut stuck_monitor = stuck_monitor(folder.path());
-        std::fs::create_dir(folder.path().join("config")).unwrap();
-        std::fs::write(folder.path().join("config/config.toml"), "[quiet]\nstuck = \"soon\"\n").unwrap();
-        let mut said = Vec::new();
-        for _ in 0..3 {
-            stuck_monitor.clock_set(clock::now());
-            let scan = stuck_monitor.next_event().await;
-            said.push(stuck_monitor.handle(scan, clock::now()).problems.len());
-            assert!(stuck_monitor.scan_at.duration_since(clock::now()) > SignedDuration::from_mins(29));
-        }
-        assert_eq!(said, [1, 0, 0]);
-    }
-
-    #[tokio::test(flavor = "current_thread")]
-    async fn a_new_pulse_that_is_already_old_is_a_reason_to_scan() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut stuck_monitor = stuck_monitor(folder.path());
-        stuck_monitor.scan_if_due(clock::now());
-        let scan = stuck_monitor.next_event().await;
-        stuck_monitor.handle(scan, clock::now());
-        let now = clock::now();
-        let dir = stuck_monitor.paths.dir.clone();
-        let pulse = |name: &str, at: Timestamp| {
-            let text = format!(r#"{{"timestamp":"{at}","agent_id":"{name}"}}"#);
-            atomic::write(&dir.pulse(name), text.as_bytes()).unwrap();
-        };
-        pulse("new", now);
-        pulse("old", now - SignedDuration::from_mins(29));
-        while stuck_monitor.scan_at > now + SignedDuration::from_mins(2) {
-            let event = stuck_monitor.next_event().await;
-            stuck_monitor.handle(event, now);
-        }
-        assert_eq!(stuck_monitor.scan_at, now + SignedDuration::from_mins(1));
-    }
-
-    #[tokio::test(flavor = "current_thread")]
-    async fn a_failed_scan_is_retried_later_and_not_at_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut stuck_monitor = stuck_monitor(folder.path());
-        let now = clock::now();
-        stuck_monitor.scan(now);
-        stuck_monitor.handle(Event::Scanned(None), now);
-        assert_eq!(stuck_monitor.wake_at(), Some(now + RETRY));
-    }
-}
+mod tests;

@@ -39,7 +39,10 @@ pub fn stuck(agent: &Agent, now: Timestamp) -> JournalEntry {
 fn stuck_summary(agent: &Agent, quiet: Duration) -> String {
     let of_minutes = if quiet.as_secs() < 60 { 1 } else { 60 };
     let quiet = humantime::format_duration(Duration::from_secs(quiet.as_secs() / of_minutes * of_minutes));
-    let mut summary = format!("agent {} has done nothing for {quiet}", agent.agent_id);
+    let mut summary = match agent.has_silent_host() {
+        true => format!("the host of agent {} does not answer; nothing was seen for {quiet}", agent.agent_id),
+        false => format!("agent {} has done nothing for {quiet}", agent.agent_id),
+    };
     let action = first_characters(&mask(&agent.last_action), ACTION);
     let last = [agent.tool_name.as_str(), action.trim()];
     let last = last.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");

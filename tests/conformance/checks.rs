@@ -15,7 +15,7 @@ use crate::pool::Part;
 use crate::report::Report;
 use crate::scenario::Scenario;
 use crate::{
-    attacks, clients, limits, live, overlap, permits, plan, pulses, run, schedules, triggers, trust,
+    attacks, clients, limits, live, overlap, permits, plan, pulses, run, schedules, stuck, triggers, trust,
     unattended,
 };
 
@@ -68,6 +68,7 @@ const OTHERS: &[Other] = &[
     other("over-budget", &[], unattended::budget),
     other("dead-mcp", &[], unattended::dead_mcp_server),
     other("hangs", &[], unattended::watchdogs),
+    other("host-stuck", &[], stuck::a_suspended_host),
     other("start-timeout", &[], overlap::start_timeout),
     other("queued", &[], overlap::queue),
     other("replaced", &[], overlap::replace),

@@ -11,7 +11,7 @@ use crate::place::Place;
 
 pub(crate) const AGENT: &str = "conformed";
 
-fn status(place: &Place) -> Result<Value> {
+pub(crate) fn status(place: &Place) -> Result<Value> {
     let said = place.run(&["host", "status", AGENT, "--json"])?;
     Ok(serde_json::from_slice(&said.stdout)?)
 }

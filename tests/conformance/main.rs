@@ -36,6 +36,7 @@ mod report;
 mod run;
 mod scenario;
 mod schedules;
+mod stuck;
 mod triggers;
 mod trust;
 mod unattended;

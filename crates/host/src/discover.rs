@@ -48,6 +48,9 @@ pub enum HostState {
     Dead,
 }
 
+/// The state of a host that is alive but does not answer.
+pub const UNRESPONSIVE: &str = "unresponsive";
+
 impl HostState {
     /// The name of the state; for a host that answers, that of its agent's state.
     #[must_use]
@@ -55,7 +58,7 @@ impl HostState {
         match self {
             Self::Up(status) => status.state.as_str(),
             Self::Incompatible(_) => "incompatible",
-            Self::Silent => "unresponsive",
+            Self::Silent => UNRESPONSIVE,
             Self::Ended(_) => "exited",
             Self::Dead => "dead",
         }

@@ -107,7 +107,7 @@ fn each_source_alone_is_an_agent() {
         (case().up("a", "s", State::Running, None), "a running stuck Host 90 Grep"),
         (
             case().host("a", "", HostStatus::Closed { word: "unresponsive" }, None),
-            "a unresponsive warning Host 90",
+            "a unresponsive stuck Host 90",
         ),
         (case().host("a", "", HostStatus::Dead, None), "a dead dead Host 90"),
         (case().host("a", "", HostStatus::Ended { killed: false }, Some(99)), "a exited exited Host 1"),
@@ -140,14 +140,19 @@ fn a_live_host_takes_precedence_over_an_old_pulse_and_the_newest_time_counts() {
 }
 
 #[test]
-fn an_agent_whose_host_does_not_answer_is_never_stuck() {
+fn an_agent_whose_host_does_not_answer_is_stuck_whatever_it_did_last() {
     let silent = || case().host("a", "", HostStatus::Closed { word: "unresponsive" }, None);
     let at_work = silent().pulse("a", "s", State::Running, ALIVE, 30);
-    assert_eq!(at_work.agents(), "a unresponsive warning Pulse 70 Bash");
-    assert_eq!(at_work.session("s", 2, Some(true), 40).agents(), "a unresponsive warning Session 60 Bash");
+    assert_eq!(at_work.agents(), "a unresponsive stuck Pulse 70 Bash");
+    assert_eq!(at_work.session("s", 2, Some(true), 40).agents(), "a unresponsive stuck Session 60 Bash");
+    let idle = |at| silent().pulse("a", "s", State::Idle, ALIVE, at);
+    assert_eq!(idle(30).agents(), "a unresponsive stuck Pulse 70 Bash");
+    assert_eq!(idle(99).agents(), "a unresponsive active Pulse 1 Bash");
+    // One with another version of the protocol may be fine.
+    let other = case().host("a", "", HostStatus::Closed { word: "incompatible" }, None);
     assert_eq!(
-        silent().session("s", 2, Some(true), 40).agents().split("; ").next(),
-        Some("a unresponsive warning Host 90")
+        other.pulse("a", "s", State::Running, ALIVE, 30).agents(),
+        "a incompatible warning Pulse 70 Bash"
     );
 }
 

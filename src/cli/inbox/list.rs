@@ -103,7 +103,10 @@ pub(in crate::cli) fn of_status(status: &Status, dir: &DataDir, home: &Path) -> 
 /// The entry of an agent that is stuck.
 pub(in crate::cli) fn stuck(agent: &Agent, now: Timestamp) -> Option<InboxEntry> {
     let lasted = span(now.duration_since(agent.at));
-    let what = format!("{} is stuck: it has done nothing for {lasted}", agent.agent_id);
+    let what = match agent.has_silent_host() {
+        true => format!("the host of {} does not answer; nothing was seen for {lasted}", agent.agent_id),
+        false => format!("{} is stuck: it has done nothing for {lasted}", agent.agent_id),
+    };
     (agent.health == Health::Stuck)
         .then(|| InboxEntry::other(Kind::STUCK, &agent.agent_id, what, show(agent)).since(agent.at))
 }
