@@ -94,7 +94,7 @@ impl Answer for OneSession {
 pub(super) struct Output {
     /// The number of bytes.
     pub(super) output_bytes: u64,
-    /// The number of recorded chunks: output of one channel within 50 ms (`Session::stretches`).
+    /// The number of recorded chunks: output of one channel within 50 ms.
     pub(super) chunk_count: u64,
     /// When the last chunk started, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
