@@ -3,7 +3,7 @@
 use super::measure::{FEW, Size, Spread, interleave, milliseconds};
 use super::table::{Row, Table, Target};
 use anyhow::Context;
-use shell_guard::call::Place;
+use shell_guard::call::CallPlace;
 use shell_guard::guard::{Finding, inspect};
 use std::fs;
 use std::path::Path;
@@ -50,8 +50,8 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn place() -> Place {
-    Place {
+fn place() -> CallPlace {
+    CallPlace {
         cwd: "/home/user/project".into(),
         workspace: "/home/user/project".into(),
         home: "/home/user".into(),
@@ -59,7 +59,7 @@ fn place() -> Place {
     }
 }
 
-fn is_clear(line: &str, place: &Place) -> bool {
+fn is_clear(line: &str, place: &CallPlace) -> bool {
     inspect(line, place) == Finding::Clear
 }
 
