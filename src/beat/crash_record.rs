@@ -1,7 +1,7 @@
 //! What is recorded of a beat while its agent runs, for whoever recovers it if its host is killed.
 
 use derun::id::SessionId as CaptureId;
-use murmur_host::local_rules::Unguarded;
+use murmur_host::local_rules::UndecidedCalls;
 use murmur_host::registration::Registration;
 use murmur_host::unrecorded::Unrecorded;
 use murmur_store::journal::unfinished::{BeatRecord, Record};
@@ -37,14 +37,14 @@ impl<'a> CrashRecord<'a> {
 
     /// Records calls that ran without a decision in the beat's line, and the rest in the host's record.
     pub(super) fn note_unrecorded(&self, unrecorded: &Unrecorded) {
-        let Unguarded { calls, more, .. } = &unrecorded.unguarded;
-        if self.begun.borrow().entry.unguarded_count() != unrecorded.unguarded.count() {
+        let UndecidedCalls { calls, more, .. } = &unrecorded.undecided;
+        if self.begun.borrow().entry.undecided_count() != unrecorded.undecided.count() {
             self.update(|begun| {
-                (begun.entry.unguarded, begun.entry.unguarded_more) = (calls.clone(), *more);
+                (begun.entry.undecided, begun.entry.undecided_more) = (calls.clone(), *more);
             });
         }
         if let Some(registration) = self.registration.filter(|_| !unrecorded.unknown.is_empty()) {
-            let rest = Unrecorded { unguarded: Unguarded::default(), ..unrecorded.clone() };
+            let rest = Unrecorded { undecided: UndecidedCalls::default(), ..unrecorded.clone() };
             let _best_effort = registration.note_unrecorded(&rest);
         }
     }

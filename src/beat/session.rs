@@ -139,7 +139,7 @@ fn targets(input: &Value) -> Vec<PathBuf> {
 /// Fills in everything about `run` except the outcome and how murmur ended it early.
 pub(super) fn fill_in_run(entry: &mut JournalEntry, run: Run) {
     entry.exit = Some(run.exit);
-    (entry.unguarded, entry.unguarded_more) = (run.refusals.unguarded.calls, run.refusals.unguarded.more);
+    (entry.undecided, entry.undecided_more) = (run.refusals.undecided.calls, run.refusals.undecided.more);
     if let RunEnd::Settled { background, .. } = run.ending {
         entry.background_ended = Some(background);
     }

@@ -193,11 +193,11 @@ fn explained(mut item: Item, denials: &mut Denials) -> io::Result<Value> {
     {
         *call = completed;
     }
-    let (denied, waiting, unguarded) = match &item {
+    let (denied, waiting, undecided) = match &item {
         Item::Call(call) | Item::Result(call) => (
             denials.of(call)?.map(|denial| denial.words().into()),
             denials.waiting(call).map(|wait| wait.request.to_string().into()),
-            denials.is_unguarded(call)?.then_some(Value::Bool(true)),
+            denials.is_undecided(call)?.then_some(Value::Bool(true)),
         ),
         Item::Text { .. } | Item::Message { .. } | Item::Note { .. } => (None, None, None),
     };
@@ -206,7 +206,7 @@ fn explained(mut item: Item, denials: &mut Denials) -> io::Result<Value> {
         _ => None,
     };
     let mut object = json!(item);
-    for (key, value) in [("input", input), ("denied", denied), ("waiting", waiting), ("unguarded", unguarded)]
+    for (key, value) in [("input", input), ("denied", denied), ("waiting", waiting), ("unguarded", undecided)]
     {
         if let (Some(value), Some(object)) = (value, object.as_object_mut()) {
             object.insert(key.to_owned(), value);

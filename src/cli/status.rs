@@ -292,7 +292,7 @@ fn add_last(dir: &DataDir, heartbeats: &mut [HeartbeatStatus]) -> anyhow::Result
                 stopped: entry.is_stopped(),
                 ended_at,
                 text: entry.text().map(Into::into),
-                unguarded: entry.unguarded_count(),
+                undecided: entry.undecided_count(),
                 text_after_outcome: entry.text_after_outcome().map(Into::into),
             });
         }

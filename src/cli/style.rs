@@ -124,19 +124,19 @@ pub(super) fn ran_out_of_turns(entry: &JournalEntry) -> bool {
     entry.early_end == Some(EarlyEnd::OutOfTurns) || entry.error.as_ref().is_some_and(is_said)
 }
 
-/// How many calls ran without being checked, before a beat's text; empty for none.
-pub(super) fn unchecked(calls: usize) -> String {
+/// How many calls ran without a decision, before a beat's text; empty for none.
+pub(super) fn undecided(calls: usize) -> String {
     match calls {
         0 => String::new(),
-        1 => "1 call ran unchecked  ".to_owned(),
-        many => format!("{many} calls ran unchecked  "),
+        1 => "1 call ran without a decision  ".to_owned(),
+        many => format!("{many} calls ran without a decision  "),
     }
 }
 
-/// Remarks before a beat's text: calls that ran without being checked, denied calls, ended background tasks, the turn
+/// Remarks before a beat's text: calls that ran without a decision, denied calls, ended background tasks, the turn
 /// limit, and a changed HEARTBEAT.md.
 pub(super) fn remarks(entry: &JournalEntry) -> String {
-    let unguarded = unchecked(entry.unguarded_count());
+    let undecided = undecided(entry.undecided_count());
     let denied = match entry.denials.len() {
         0 => String::new(),
         1 => "1 call denied  ".to_owned(),
@@ -151,7 +151,7 @@ pub(super) fn remarks(entry: &JournalEntry) -> String {
     };
     let is_cut = entry.early_end == Some(EarlyEnd::OutOfTurns) && entry.outcome != OutcomeKind::Error;
     let cut = if is_cut { "stopped at its turn limit  " } else { "" };
-    unguarded + &denied + &ended + cost + cut + changed
+    undecided + &denied + &ended + cost + cut + changed
 }
 
 /// A time for people: local, without a zone.

@@ -156,7 +156,7 @@ impl Events {
                     LineKind::Stuck => "agent_stuck",
                     LineKind::Failing => "heartbeat_failing",
                     LineKind::Budget => "budget_used_up",
-                    LineKind::Beat | LineKind::Unguarded | LineKind::Other => "journal_line",
+                    LineKind::Beat | LineKind::Undecided | LineKind::Other => "journal_line",
                 };
                 self.push(
                     event_type,

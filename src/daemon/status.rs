@@ -303,9 +303,9 @@ pub struct LastBeat {
     pub ended_at: String,
     /// Its summary or its error.
     pub text: Option<String>,
-    /// How many calls its agent ran without asking murmur.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub unguarded: usize,
+    /// How many calls its agent ran without a decision.
+    #[serde(default, rename = "unguarded", skip_serializing_if = "is_zero")]
+    pub undecided: usize,
     /// The text to print after its outcome.
     #[serde(skip)]
     pub text_after_outcome: Option<String>,

@@ -41,8 +41,8 @@ pub fn from_pulse(pulse: &Pulse) -> QuietPeriod {
     QuietPeriod { agent: pulse.agent_id.clone(), since }
 }
 
-/// The journal lines of those `agents` that are stuck. One whose host doesn't answer must be in `silent`, too: on a busy
-/// machine, a host may only be slow.
+/// The journal lines of those `agents` that are stuck. One whose host doesn't answer must be in `silent`, too: on a
+/// busy machine, a host may only be slow.
 #[must_use]
 pub fn lines(agents: &[Agent], silent: &SilentHosts, now: Timestamp) -> Vec<JournalEntry> {
     let is_sure = |agent: &&Agent| !agent.has_silent_host() || silent.contains(&agent.agent_id);

@@ -27,7 +27,7 @@ impl Missed {
     /// Records the end of a beat. One that is ok ends all trouble of its heartbeat.
     pub(super) fn beat_ended(&mut self, state: &mut State, beat: Beat<'_>, notify: &Notify, now: Timestamp) {
         if beat.outcome == OutcomeKind::Ok && !beat.is_waiting && !beat.was_stopped {
-            // A success doesn't undo calls that ran without asking.
+            // A success doesn't undo calls that ran without a decision.
             self.events.retain(|(id, event)| id != beat.id || event.kind == EventKind::Attention);
         }
         changes::record_beat(state, beat, notify, now);

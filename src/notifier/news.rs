@@ -177,7 +177,7 @@ impl Notifier {
                 return;
             }
             LineKind::Stuck => event(EventKind::Stuck),
-            LineKind::Unguarded => event(EventKind::Attention),
+            LineKind::Undecided => event(EventKind::Attention),
             LineKind::Failing => event(EventKind::Breaker),
             LineKind::Budget => event(EventKind::Budget),
             _ => return,

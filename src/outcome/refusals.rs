@@ -2,7 +2,7 @@
 //!
 //! - the guard or the backend refused a call,
 //! - nobody answered the request for a call, or
-//! - a call that the guard or rules refuse ran unasked.
+//! - a call that the guard or rules refuse ran without a decision.
 //!
 //! Any outcome becomes `error` if a hook failed. The error of a canceled turn names what was refused before.
 
@@ -75,11 +75,11 @@ fn clauses(refusals: &Refusals) -> Vec<String> {
     let by_backend = refusals.by_backend.as_ref().map(|calls| clause("the backend refused", calls));
     // Nobody was asked, so this is noticed only now.
     let ran = [
-        (&refusals.unguarded.by_guard, "the guard refuses"),
-        (&refusals.unguarded.by_rules, "your rules deny"),
+        (&refusals.undecided.by_guard, "the guard refuses"),
+        (&refusals.undecided.by_rules, "your rules deny"),
     ];
     let ran = ran.into_iter().filter_map(|(calls, refuses)| {
-        Some(format!("{} without asking, which {refuses}", clause("it ran", calls.as_ref()?)))
+        Some(format!("{}, which {refuses}, without a decision", clause("it ran", calls.as_ref()?)))
     });
     by_guard.into_iter().chain(by_backend).chain(unanswered).chain(ran).collect()
 }
@@ -95,7 +95,7 @@ fn failed(failure: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use murmur_host::local_rules::Unguarded;
+    use murmur_host::local_rules::UndecidedCalls;
 
     fn refused(count: usize) -> Refusals {
         let first = "Bash(sudo ls)".to_owned();
@@ -154,19 +154,20 @@ mod tests {
         assert_eq!(apply(Outcome::Ok, &backend), said);
         let ran = Some(RefusedCalls { first: "Bash(curl x)".to_owned(), count: 2 });
         let ran = Refusals {
-            unguarded: Unguarded { by_rules: ran, ..Unguarded::default() },
+            undecided: UndecidedCalls { by_rules: ran, ..UndecidedCalls::default() },
             ..Refusals::default()
         };
         let said = attention(
-            "HEARTBEAT_OK, but it ran Bash(curl x) and another call without asking, which your rules deny",
+            "HEARTBEAT_OK, but it ran Bash(curl x) and another call, which your rules deny, without a decision",
         );
         assert_eq!(apply(Outcome::Ok, &ran), said);
         let ran = Some(RefusedCalls { first: "Bash(sudo x)".to_owned(), count: 1 });
         let ran = Refusals {
-            unguarded: Unguarded { by_guard: ran, ..Unguarded::default() },
+            undecided: UndecidedCalls { by_guard: ran, ..UndecidedCalls::default() },
             ..Refusals::default()
         };
-        let said = attention("HEARTBEAT_OK, but it ran Bash(sudo x) without asking, which the guard refuses");
+        let said =
+            attention("HEARTBEAT_OK, but it ran Bash(sudo x), which the guard refuses, without a decision");
         assert_eq!(apply(Outcome::Ok, &ran), said);
         let both = attention(
             "HEARTBEAT_OK, but the guard refused Bash(sudo ls), and nobody answered the request for Bash(git push) and another call",

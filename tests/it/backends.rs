@@ -11,7 +11,7 @@ mod mcp;
 mod recorded;
 mod refused;
 mod terminals;
-mod unasked;
+mod undecided;
 mod unknown;
 
 use std::io::{BufRead, BufReader, Lines};

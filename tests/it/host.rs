@@ -19,7 +19,7 @@ mod signals;
 mod slow;
 mod stop;
 mod texts;
-mod unasked;
+mod undecided;
 mod unkept;
 mod unknown;
 

@@ -49,7 +49,11 @@ fn calls_that_ran_without_being_checked_are_counted() {
     let env = Env::new();
     let line = r#"{"ts":"2026-02-03T10:00:00Z","workspace":"/w","outcome":"ok","durationMs":1,"backend":"acp:opencode","unguarded":["Bash(ls)"]}"#;
     std::fs::write(env.create_data().join("heartbeats.jsonl"), format!("{line}\n")).unwrap();
-    assert!(env.run(["log"]).contains("  /w (acp:opencode)  1 call ran unchecked\n"), "{}", env.run(["log"]));
+    assert!(
+        env.run(["log"]).contains("  /w (acp:opencode)  1 call ran without a decision\n"),
+        "{}",
+        env.run(["log"])
+    );
 }
 
 #[test]

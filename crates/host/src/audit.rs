@@ -8,7 +8,7 @@
 
 mod decisions;
 
-use crate::local_rules::{LocalRules, Unguarded};
+use crate::local_rules::{LocalRules, UndecidedCalls};
 use crate::process::{breached, ran_denied};
 use crate::protocol::AgentInfo;
 use decisions::Decisions;
@@ -50,7 +50,7 @@ pub struct Refusals {
     /// The error of the first hook that failed.
     pub failure: Option<String>,
     /// Calls that ran without a decision, where the backend doesn't ask about every call.
-    pub unguarded: Unguarded,
+    pub undecided: UndecidedCalls,
 }
 
 /// Describes a call of which only the result could be read.
@@ -106,7 +106,7 @@ pub(super) struct Audit {
     /// A call that ran although it was denied.
     ran_denied: Option<String>,
     coverage: Coverage,
-    unguarded: Unguarded,
+    undecided: UndecidedCalls,
     local_rules: Option<LocalRules>,
 }
 
@@ -121,7 +121,7 @@ struct Open {
     words: String,
     /// Whether murmur allowed the same, if the agent had it do that.
     by_client: Option<bool>,
-    /// Its tool and input, if its agent may run it without asking.
+    /// Its tool and input, if its agent may run it without a decision.
     call: Option<[String; 2]>,
 }
 
@@ -139,12 +139,12 @@ impl Audit {
             failure,
             ran_denied: None,
             coverage,
-            unguarded: Unguarded::default(),
+            undecided: UndecidedCalls::default(),
             local_rules: None,
         }
     }
 
-    /// Also notices calls that these rules deny, of an agent that may run calls without asking.
+    /// Also notices calls that these rules deny, of an agent that may run calls without a decision.
     pub(super) fn with(self, local_rules: Option<LocalRules>) -> Self {
         Self { local_rules: local_rules.filter(|_| self.coverage == Coverage::Some), ..self }
     }
@@ -155,13 +155,13 @@ impl Audit {
         if self.coverage != Coverage::Some {
             return Some(undecided);
         }
-        self.unguarded.add(&undecided);
+        self.undecided.add(&undecided);
         None
     }
 
     /// The calls that ran without a decision so far.
-    pub(super) fn unguarded(&self) -> &Unguarded {
-        &self.unguarded
+    pub(super) fn undecided_calls(&self) -> &UndecidedCalls {
+        &self.undecided
     }
 
     fn undecided(&mut self, event: &Event<'_>) -> Option<String> {
@@ -169,7 +169,7 @@ impl Audit {
             // A resumed agent first repeats its conversation; those calls were decided in the earlier run.
             Event::Session { .. } if self.coverage == Coverage::Some => {
                 self.open.clear();
-                self.unguarded = Unguarded::default();
+                self.undecided = UndecidedCalls::default();
                 None
             }
             Event::ToolUse { id, name, input, .. } if self.open.iter().any(|call| call.id == **id) => {
@@ -326,7 +326,7 @@ impl Audit {
             by_backend: by_backend.clone(),
             last_denied: last_denied.clone(),
             failure,
-            unguarded: self.unguarded.clone(),
+            undecided: self.undecided.clone(),
         }
     }
 
@@ -372,7 +372,7 @@ impl Audit {
     fn check_after_run(&mut self, words: &str, call: Option<[String; 2]>) {
         let (Some([tool, input]), Some(rules)) = (call, &self.local_rules) else { return };
         if let Some(denier) = rules.denied_by(&tool, &input) {
-            self.unguarded.add_refused(denier, words);
+            self.undecided.add_refused(denier, words);
         }
     }
 

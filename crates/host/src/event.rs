@@ -55,7 +55,8 @@ pub enum MurmurEvent {
         id: String,
         /// What it returned, without the middle of a long text, or why it failed.
         output: String,
-        /// Whether it failed or was denied.
+        /// Whether it failed or was denied. The alias is the key in older files.
+        #[serde(rename = "isError", alias = "is_error")]
         is_error: bool,
     },
     /// A message was withdrawn before it was sent, which ends its turn.

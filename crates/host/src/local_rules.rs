@@ -1,4 +1,4 @@
-//! Whether the guard or a person's own rules refuse a call that its agent ran without asking, which can only be
+//! Whether the guard or a person's own rules refuse a call that its agent ran without a decision, which can only be
 //! noticed afterwards.
 
 use crate::audit::RefusedCalls;
@@ -32,7 +32,7 @@ pub struct LocalRules {
 /// Calls that ran without a decision.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Unguarded {
+pub struct UndecidedCalls {
     /// The first 20.
     pub calls: Vec<String>,
     /// How many more there are.
@@ -46,7 +46,7 @@ pub struct Unguarded {
 /// How many calls to name.
 const NAMED: usize = 20;
 
-impl Unguarded {
+impl UndecidedCalls {
     /// How many calls there are.
     #[must_use]
     pub fn count(&self) -> usize {

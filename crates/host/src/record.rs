@@ -216,11 +216,14 @@ mod tests {
             "pid": 1, "agentPid": 2, "sessionId": "s", "capture": null, "streamOffset": 3,
             "attachedClients": 4, "lastEventAt": "u" }));
         assert_eq!(again::<Status>(status), expected);
-        let line = |state: Value| {
+        let line = |event_type: &str, payload: Value| {
             json!({ "offset": 1, "at": 0, "begins": { "stdout": 0, "stderr": 0 },
-                "own": { "event_type": "state", "payload": state } })
+                "own": { "event_type": event_type, "payload": payload } })
         };
         let expected = json!({ "state": "stopping", "force": false, "graceMs": 5000 });
-        assert_eq!(again::<LedgerEntry>(line(stopping)), line(expected));
+        assert_eq!(again::<LedgerEntry>(line("state", stopping)), line("state", expected));
+        let result = json!({ "id": "1", "output": "no", "is_error": true });
+        let expected = json!({ "id": "1", "output": "no", "isError": true });
+        assert_eq!(again::<LedgerEntry>(line("tool_result", result)), line("tool_result", expected));
     }
 }

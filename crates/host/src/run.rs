@@ -19,7 +19,7 @@ use super::capture::{Capture, Destination};
 use super::control_requests::{ControlRequests, HookAnswer};
 use super::drain::Drain;
 use super::event::{MurmurEvent, Progress, Role};
-use super::local_rules::{LocalRules, Unguarded};
+use super::local_rules::{LocalRules, UndecidedCalls};
 use super::pipes::{self, Pipes};
 use super::process::{self, Run, RunEnd};
 use super::protocol::{AgentInfo, GRACE};
@@ -78,7 +78,7 @@ pub struct Spec {
     pub decisions: PathBuf,
     /// Whether a call without a decision ends the run.
     pub is_audited: bool,
-    /// The person's rules, if the agent may run calls without asking.
+    /// The person's rules, if the agent may run calls without a decision.
     pub local_rules: Option<LocalRules>,
     /// The account whose holds are reported.
     pub watched: Option<WatchedAccount>,
@@ -373,7 +373,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         let lost = lost.or(unsaid);
         let refusals = match self.audit.refusals() {
             refusals if self.spec.is_audited => refusals,
-            refusals => Refusals { failure: None, unguarded: Unguarded::default(), ..refusals },
+            refusals => Refusals { failure: None, undecided: UndecidedCalls::default(), ..refusals },
         };
         let (denials, unfinished) = (self.audit.denials(), self.activity.has_unfinished_turn());
         let Activity { results, session_id, version, .. } = self.activity;

@@ -1,7 +1,7 @@
-//! What a host records when its agent has ended: calls that ran without asking, and unknown output. Until then it is
+//! What a host records when its agent has ended: calls that ran without a decision, and unknown output. Until then it is
 //! in the host's record, so that whoever cleans up after a killed host can record it.
 
-use super::local_rules::Unguarded;
+use super::local_rules::UndecidedCalls;
 use super::protocol::AgentInfo;
 use jiff::Timestamp;
 use murmur_agent::unknown::Unknown;
@@ -19,8 +19,8 @@ use sys::unreadable::unwritable;
 #[serde(default)]
 pub struct Unrecorded {
     /// Calls that ran without a decision.
-    #[serde(skip_serializing_if = "Unguarded::is_empty")]
-    pub unguarded: Unguarded,
+    #[serde(rename = "unguarded", skip_serializing_if = "UndecidedCalls::is_empty")]
+    pub undecided: UndecidedCalls,
     /// Unknown output.
     #[serde(skip_serializing_if = "Unknown::is_empty")]
     pub unknown: Unknown,
@@ -33,13 +33,13 @@ impl Unrecorded {
     /// Whether there is nothing to record.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.unguarded.is_empty() && self.unknown.is_empty()
+        self.undecided.is_empty() && self.unknown.is_empty()
     }
 
     /// Whether it has as many calls, and as many names of unknown output, as `other`. Every chunk of output is
     /// compared, so how often each name was seen doesn't count.
     pub(super) fn is_like(&self, other: &Self) -> bool {
-        let size = |of: &Self| (of.unguarded.count(), of.unknown.iter().count());
+        let size = |of: &Self| (of.undecided.count(), of.unknown.iter().count());
         size(self) == size(other)
     }
 
@@ -48,10 +48,10 @@ impl Unrecorded {
     /// # Errors
     /// If the journal, or else the counts of unknown output, are not writable.
     pub fn record(&mut self, dir: &DataDir, info: &AgentInfo, now: Timestamp) -> Result<(), Failure> {
-        let line = self.unguarded.journal_line(info, now);
+        let line = self.undecided.journal_line(info, now);
         let journaled = line.map_or(Ok(()), |line| append::append(&dir.journal(), &line));
         if journaled.is_ok() {
-            self.unguarded = Unguarded::default();
+            self.undecided = UndecidedCalls::default();
         }
         let counted = unknown::record(dir, &info.backend.to_string(), &self.version, &self.unknown, now);
         if counted.is_ok() {
@@ -62,7 +62,7 @@ impl Unrecorded {
     }
 }
 
-impl Unguarded {
+impl UndecidedCalls {
     /// The journal line about these calls of an agent that ended `now`; `None` if there are none.
     fn journal_line(&self, info: &AgentInfo, now: Timestamp) -> Option<JournalEntry> {
         let first = self.calls.first()?;
@@ -75,15 +75,16 @@ impl Unguarded {
             .into_iter()
             .filter_map(|(calls, refuses)| Some(format!("; {refuses} {}", calls.as_ref()?.first)));
         let refused: String = refused.collect();
-        let summary = format!("agent {} ran calls without asking: {first}{others}{refused}", info.agent_id);
+        let summary =
+            format!("agent {} ran calls without a decision: {first}{others}{refused}", info.agent_id);
         let started = info.started_at.parse().unwrap_or(now);
         Some(JournalEntry {
             summary: Some(first_characters(&summary, SUMMARY)),
-            kind: LineKind::Unguarded,
+            kind: LineKind::Undecided,
             agent: info.agent_id.to_string(),
             backend: info.backend.clone(),
-            unguarded: self.calls.clone(),
-            unguarded_more: self.more,
+            undecided: self.calls.clone(),
+            undecided_more: self.more,
             ..JournalEntry::new(
                 rfc3339(started),
                 info.worktree.display().to_string(),

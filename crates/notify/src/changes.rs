@@ -59,7 +59,7 @@ pub fn record_beat(state: &mut State, beat: Beat<'_>, notify: &Notify, now: Time
     };
     let known = state.heartbeats.entry(beat.id.to_owned()).or_default();
     if kind.is_none() {
-        // Calls that ran without asking don't become undone.
+        // Calls that ran without a decision don't become undone.
         let is_lasting = |event: &Event| event.kind == EventKind::Attention;
         known
             .others
@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(stuck(&mut state, EventKind::Stuck, "e", 14), None);
         state = serde_json::from_str(&serde_json::to_string(&state).unwrap()).unwrap();
         assert_eq!(later(&mut state, 22), ["stuck e"]);
-        // Calls that ran without asking are all told.
+        // Calls that ran without a decision are all told.
         assert!(stuck(&mut state, EventKind::Attention, "f", 30).is_some());
         for (text, minute) in [("g", 31), ("h", 32)] {
             assert_eq!(stuck(&mut state, EventKind::Attention, text, minute), None);

@@ -136,7 +136,7 @@ fn a_live_host_takes_precedence_over_an_old_pulse_and_the_newest_time_counts() {
     let running = case().up("a", "s", State::Running, Some(60)).pulse("a", "s", State::Idle, ALIVE, 65);
     assert_eq!(running.agents(), "a running stuck Pulse 35 Grep");
     let silent = case().host("a", "", HostStatus::Closed { word: "unresponsive" }, None);
-    assert_eq!(silent.pulse("a", "s", State::Idle, ALIVE, 30).agents(), "a unresponsive idle Pulse 70 Bash");
+    assert_eq!(silent.pulse("a", "s", State::Idle, ALIVE, 30).agents(), "a unresponsive stuck Pulse 70 Bash");
 }
 
 #[test]

@@ -166,7 +166,7 @@ fn record_run(dir: &DataDir, log: &Log, info: &AgentInfo, run: &Run, ended: Time
         log.line(&Failure::of(&error).line());
     }
     let mut unrecorded = Unrecorded {
-        unguarded: run.refusals.unguarded.clone(),
+        undecided: run.refusals.undecided.clone(),
         unknown: run.unknown.clone(),
         version: run.version.clone(),
     };

@@ -266,7 +266,7 @@ pub(super) fn hosted_agent(id: &AgentId, dir: &DataDir) -> Option<Run> {
     }
     let (is_running, is_hosted) = (record.result.is_none(), entry.beat.is_none());
     if is_hosted && !is_running {
-        (entry.unguarded, entry.unguarded_more) = unguarded(&entry, dir).unwrap_or_default();
+        (entry.undecided, entry.undecided_more) = undecided(&entry, dir).unwrap_or_default();
     }
     Some(Run { entry, is_running, is_hosted })
 }
@@ -277,15 +277,15 @@ pub(in crate::cli) fn hosted_capture(id: &AgentId, dir: &DataDir) -> Option<(Bac
     Some((entry.backend, entry.capture?))
 }
 
-/// The calls that a hosted agent ran without asking, which the journal has once it has ended, and how many more there
-/// were.
-fn unguarded(agent: &JournalEntry, dir: &DataDir) -> io::Result<(Vec<String>, usize)> {
+/// The calls that a hosted agent ran without a decision, which the journal has once it has ended, and how many more
+/// there were.
+fn undecided(agent: &JournalEntry, dir: &DataDir) -> io::Result<(Vec<String>, usize)> {
     let lines = Backward::open(&dir.journal())?.containing(&format!("\"agent\":\"{}\"", agent.agent));
     let mut entries = Entries::new(lines, None);
     while let Some(found) = entries.next_entry(|_| true)? {
         let entry = found.entry;
-        if entry.kind == LineKind::Unguarded && entry.agent == agent.agent && entry.ts == agent.ts {
-            return Ok((entry.unguarded, entry.unguarded_more));
+        if entry.kind == LineKind::Undecided && entry.agent == agent.agent && entry.ts == agent.ts {
+            return Ok((entry.undecided, entry.undecided_more));
         }
     }
     Ok((Vec::new(), 0))

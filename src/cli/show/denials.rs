@@ -52,8 +52,8 @@ pub(in crate::cli) struct Denials {
     is_running: bool,
     /// The requests of calls that wait for a person, by call.
     waiting: HashMap<String, Wait>,
-    /// The calls that the agent ran without asking murmur, as the journal has them.
-    unguarded: Vec<String>,
+    /// The calls that the agent ran without a decision, as the journal has them.
+    undecided: Vec<String>,
     /// The last decision on each call.
     decided: Option<HashMap<String, RecordedDecision>>,
 }
@@ -110,7 +110,7 @@ impl Denials {
             filter,
             is_running: run.is_running,
             waiting: HashMap::new(),
-            unguarded: run.entry.unguarded.clone(),
+            undecided: run.entry.undecided.clone(),
             decided: None,
         }
     }
@@ -123,7 +123,7 @@ impl Denials {
             filter,
             is_running: true,
             waiting: HashMap::new(),
-            unguarded: Vec::new(),
+            undecided: Vec::new(),
             decided: None,
         }
     }
@@ -152,12 +152,12 @@ impl Denials {
         Ok(self.decision(&call.id)?.and_then(|decision| decision.denied))
     }
 
-    /// Whether the agent ran the call without asking murmur.
-    pub(super) fn is_unguarded(&mut self, call: &Call) -> io::Result<bool> {
+    /// Whether the agent ran the call without a decision.
+    pub(super) fn is_undecided(&mut self, call: &Call) -> io::Result<bool> {
         let Call { tool, subject, .. } = call;
         let words = if subject.is_empty() { tool.clone() } else { format!("{tool}({subject})") };
         // It may have asked about another call of the same kind.
-        Ok(self.unguarded.contains(&mask(&words)) && self.decision(&call.id)?.is_none())
+        Ok(self.undecided.contains(&mask(&words)) && self.decision(&call.id)?.is_none())
     }
 
     /// The call with its tool and subject, if its agent did not say what it called, because a hook blocked it.

@@ -156,11 +156,11 @@ impl Lines {
             None => answers.unwrap_or_else(|| self.style.dim(printed(&result.output))),
         };
         let took = result.duration_ms.map(|ms| self.style.dim(format_args!(", {}", took(ms))));
-        let unchecked = match denials.is_unguarded(call)? {
-            true => format!("{}  ", self.style.paint("33", "unchecked")),
+        let undecided = match denials.is_undecided(call)? {
+            true => format!("{}  ", self.style.paint("33", "no decision")),
             false => String::new(),
         };
-        writeln!(out, "{indent}  {before}{named}  {unchecked}{told}{}", took.unwrap_or_default())?;
+        writeln!(out, "{indent}  {before}{named}  {undecided}{told}{}", took.unwrap_or_default())?;
         self.input(out, indent, call, is_new)?;
         if self.is_full && !is_shown { self.output(out, indent, result) } else { Ok(()) }
     }

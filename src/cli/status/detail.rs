@@ -1,7 +1,7 @@
 //! One heartbeat, as `murmur status` shows it.
 
 use crate::cli::inbox::{name_of, named_in};
-use crate::cli::style::{Colors, Style, local_time, plain_line, said, unchecked};
+use crate::cli::style::{Colors, Style, local_time, plain_line, said, undecided};
 use crate::daemon::heartbeats::approve_hint;
 use crate::daemon::status::{BudgetStatus, Dropped, HeartbeatStatus, HeldStatus, Setting};
 use derun::cli::span::span;
@@ -39,7 +39,7 @@ pub(super) fn print(
                 "  last      {} {} {}{text}",
                 style.outcome_of(last.outcome, last.stopped),
                 ago(&last.ended_at, now),
-                unchecked(last.unguarded)
+                undecided(last.undecided)
             );
             writeln!(out, "{}", line.trim_end())?;
             if let Some(began) = later {

@@ -3,7 +3,7 @@
 use super::detail::{self, held_at, hint_of};
 use crate::cli::agents::columns;
 use crate::cli::heartbeat_name::{ShortNames, short as short_name};
-use crate::cli::style::{Colors, Style, plain_line, said, unchecked};
+use crate::cli::style::{Colors, Style, plain_line, said, undecided};
 use crate::daemon::status::HeartbeatStatus;
 use derun::cli::fitted::{cut_at_word, cut_middle, pad};
 use derun::cli::span::span;
@@ -179,7 +179,7 @@ fn row(heartbeat: &HeartbeatStatus, dir: &DataDir, has_daemon: bool, now: Timest
     };
     let told = last.map(|last| {
         let text = last.text_after_outcome.as_deref().map(|text| plain_line(&said(last.outcome, text)));
-        format!("{}{}", unchecked(last.unguarded), text.unwrap_or_default())
+        format!("{}{}", undecided(last.undecided), text.unwrap_or_default())
     });
     // What the last beat said is over once the next one runs.
     let told = told.filter(|_| heartbeat.running.is_none());

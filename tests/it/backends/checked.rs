@@ -90,11 +90,11 @@ fn what_a_backend_lacks_is_said_where_it_is_chosen() {
     assert_eq!(edit("codex"), lacks);
     assert_eq!(edit("codex"), "");
     let acp = stderr(&["set", "site", "--agent", "acp:goose"]);
-    let unchecked = "; calls that it does not ask about run unchecked, and murmur only reports them";
-    assert!(acp.contains("note: acp:goose lacks hooks, ") && acp.contains(unchecked), "{acp}");
+    let undecided = "; calls that it does not ask about run without a decision, and murmur only reports them";
+    assert!(acp.contains("note: acp:goose lacks hooks, ") && acp.contains(undecided), "{acp}");
     let help = env.run(["agent", "start", "--help"]);
     let help = help.replace('\n', " ");
-    assert!(help.contains(lacks.trim().trim_start_matches("note: ")) && help.contains(unchecked), "{help}");
+    assert!(help.contains(lacks.trim().trim_start_matches("note: ")) && help.contains(undecided), "{help}");
 }
 
 #[test]

@@ -141,7 +141,7 @@ fn nothing_is_offered_unless_config_toml_says_so() {
 }
 
 #[test]
-fn an_agents_own_call_that_murmur_did_is_not_unguarded() {
+fn an_agents_own_call_that_murmur_did_is_not_undecided() {
     let own = |name: &str, path: &std::path::Path| json!({ "toolCallId": format!("own_{name}"), "kind": name, "title": name, "rawInput": { "filePath": path } });
     let message = |method: &str, params: Value, call: Value, swallows: bool| json!([{ "type": "client", "method": method, "params": params, "call": call, "swallows": swallows }]);
     let env = Env::new();
@@ -178,10 +178,10 @@ fn an_agents_own_call_that_murmur_did_is_not_unguarded() {
     assert_eq!(line["unguarded"], json!([format!("Read({no})"), format!("Edit({a})")]), "{line}");
     for args in [&["log", "-n", "1"][..], &["show", "last"], &["status", "site"]] {
         let shown = env.run(args);
-        assert!(shown.contains("2 calls ran unchecked"), "{args:?}: {shown}");
+        assert!(shown.contains("2 calls ran without a decision"), "{args:?}: {shown}");
     }
     let shown = env.run(["show", "last"]);
-    assert!(shown.contains(&format!("Read({no})  unchecked  ")), "{shown}");
+    assert!(shown.contains(&format!("Read({no})  no decision  ")), "{shown}");
     let items = env.murmur(["show", "last", "--json"]).json()["items"].clone();
     let marked = items.as_array().unwrap().iter().filter(|item| item["unguarded"] == true).count();
     assert_eq!(marked, 2, "{items}");

@@ -1,6 +1,6 @@
-//! The names in Claude Code's output that murmur knows, besides those that its parser reads at once: the types and fields
-//! that the versions `tested` in fixtures/claude-versions.json wrote in the conformance checks, and others that their own
-//! schemas allow. Anything else is counted (`crate::unknown`).
+//! The names in Claude Code's output that murmur knows, besides those that its parser reads at once: the types and
+//! fields that the versions `tested` in fixtures/claude-versions.json wrote in the conformance checks, and others that
+//! their own schemas allow. Anything else is counted (`crate::unknown`).
 
 /// Whether murmur knows lines of this type, which it skips.
 pub(super) fn is_skipped_line(kind: &[u8]) -> bool {

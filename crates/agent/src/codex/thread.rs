@@ -15,7 +15,8 @@ pub(super) const INTERRUPT: &str = "interrupt";
 pub(super) const LIMITS: &str = "limits";
 pub(super) const CLEAN: &str = "clean";
 
-/// The policy with which Codex asks about every command, patch and MCP call. Others let most calls run unasked.
+/// The policy with which Codex asks about every command, patch and MCP call. Others let most calls run without a
+/// decision.
 pub(super) const ASK_ALWAYS: &str = "untrusted";
 
 /// The policy with which Codex asks only about calls that would leave the sandbox, and about MCP calls.

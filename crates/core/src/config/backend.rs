@@ -217,20 +217,22 @@ impl Backend {
         }
     }
 
-    /// What it lacks, for people, and which calls run unchecked; nothing for Claude Code.
+    /// What it lacks, for people, and which calls run without a decision; nothing for Claude Code.
     #[must_use]
     pub fn lacks(&self) -> String {
-        let unchecked = match self {
+        let undecided = match self {
             Self::Claude => return String::new(),
             Self::Codex => {
                 "in a sandbox, or to a read-only MCP tool, a call runs if its hook's shell is killed"
             }
-            Self::Acp(_) => "calls that it does not ask about run unchecked, and murmur only reports them",
+            Self::Acp(_) => {
+                "calls that it does not ask about run without a decision, and murmur only reports them"
+            }
         };
         let lacking = Capability::ALL.into_iter().filter(|capability| !self.has(*capability));
         let mut nouns: Vec<String> = lacking.map(|capability| self.noun(capability).to_owned()).collect();
         nouns.dedup();
-        format!("{}; {unchecked}", lacking::list(&nouns))
+        format!("{}; {undecided}", lacking::list(&nouns))
     }
 
     /// What `capability` is, for messages about this backend.

@@ -255,5 +255,5 @@ fn a_call_whose_hook_failed_was_denied_and_is_reported() {
     assert_eq!(watch.call("t1", "rejected", true), None);
     let refusals = watch.audit.refusals();
     assert_eq!(refusals.failure.as_deref(), Some("Bash(ls): it gave no answer"));
-    assert!(refusals.unguarded.calls.is_empty());
+    assert!(refusals.undecided.calls.is_empty());
 }

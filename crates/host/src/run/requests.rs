@@ -33,9 +33,9 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
 
     /// Reports what would be lost if this process were killed now.
     pub(super) fn report_unrecorded(&mut self) {
-        let (unguarded, unknown) = (self.audit.unguarded(), self.capture.unknown());
+        let (undecided, unknown) = (self.audit.undecided_calls(), self.capture.unknown());
         let version = self.activity.version.clone();
-        let unrecorded = Unrecorded { unguarded: unguarded.clone(), unknown: unknown.clone(), version };
+        let unrecorded = Unrecorded { undecided: undecided.clone(), unknown: unknown.clone(), version };
         (self.sink)(Progress::Unrecorded(&unrecorded), self.begun.elapsed());
     }
 

@@ -26,8 +26,9 @@ pub enum LineKind {
     Failing,
     /// A budget that a beat has used up.
     Budget,
-    /// Calls that a hosted agent ran without asking.
-    Unguarded,
+    /// Calls that a hosted agent ran without a decision.
+    #[serde(rename = "unguarded")]
+    Undecided,
     /// A kind that only a newer murmur knows.
     Other,
 }
@@ -41,7 +42,7 @@ impl<'de> Deserialize<'de> for LineKind {
             Value::String(word) if word == "stuck" => Self::Stuck,
             Value::String(word) if word == "failing" => Self::Failing,
             Value::String(word) if word == "budget" => Self::Budget,
-            Value::String(word) if word == "unguarded" => Self::Unguarded,
+            Value::String(word) if word == "unguarded" => Self::Undecided,
             _ => Self::Other,
         })
     }
@@ -62,7 +63,7 @@ impl LineKind {
             Self::Stuck => Some("stuck"),
             Self::Failing => Some("failing"),
             Self::Budget => Some("budget"),
-            Self::Unguarded => Some("unguarded"),
+            Self::Undecided => Some("no decision"),
             Self::Other => Some("other"),
         }
     }
@@ -106,12 +107,12 @@ pub struct JournalEntry {
     /// The program that ran the agent; Claude Code, if it isn't named.
     #[serde(default, skip_serializing_if = "Backend::is_default")]
     pub backend: Backend,
-    /// Calls that the agent ran without asking, which only some backends can do.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unguarded: Vec<String>,
+    /// Calls that the agent ran without a decision, which only some backends can do.
+    #[serde(default, rename = "unguarded", skip_serializing_if = "Vec::is_empty")]
+    pub undecided: Vec<String>,
     /// How many more such calls there were.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub unguarded_more: usize,
+    #[serde(default, rename = "unguardedMore", skip_serializing_if = "is_zero")]
+    pub undecided_more: usize,
     /// Claude Code's id of the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
@@ -208,8 +209,8 @@ impl JournalEntry {
             heartbeat: None,
             agent: String::new(),
             backend: Backend::default(),
-            unguarded: Vec::new(),
-            unguarded_more: 0,
+            undecided: Vec::new(),
+            undecided_more: 0,
             session_id: None,
             cost_usd: None,
             cost_unknown: false,
@@ -233,10 +234,10 @@ impl JournalEntry {
         }
     }
 
-    /// How many calls the agent ran without asking.
+    /// How many calls the agent ran without a decision.
     #[must_use]
-    pub fn unguarded_count(&self) -> usize {
-        self.unguarded.len() + self.unguarded_more
+    pub fn undecided_count(&self) -> usize {
+        self.undecided.len() + self.undecided_more
     }
 
     /// Whether somebody stopped it, which is not a failure.

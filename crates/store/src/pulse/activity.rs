@@ -122,8 +122,8 @@ impl Activity {
         Ok((size, true))
     }
 
-    /// Cuts the file to its last [`KEPT`] lines if it could exceed [`MAX_LINES`] before the next check. A file that is too
-    /// large to be ours is cut to the complete lines that were read.
+    /// Cuts the file to its last [`KEPT`] lines if it could exceed [`MAX_LINES`] before the next check. A file that is
+    /// too large to be ours is cut to the complete lines that were read.
     pub fn cut_if_long(&mut self) -> io::Result<()> {
         let Some(size) = self.is_long.take() else { return Ok(()) };
         let looked_at = size.min(LOOKED_AT);

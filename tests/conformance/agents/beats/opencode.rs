@@ -24,7 +24,7 @@ fn settings(agent: &Agent) -> Result<Value> {
     Ok(serde_json::from_slice(&std::fs::read(path)?)?)
 }
 
-/// Nothing that the user's settings allow runs without asking, and another default agent is refused.
+/// Nothing that the user's settings allow runs without a decision, and another default agent is refused.
 pub(super) fn own_permissions(agent: &mut Agent) -> Result<()> {
     let root = agent.place.folder.path().to_path_buf();
     let (before, ran, server) = (settings(agent)?, root.join("site/ran"), root.join("server.js"));

@@ -46,10 +46,10 @@ fn only_claude_has_every_capability() {
     assert_eq!(Backend::Codex.lacks(), codex);
     let opencode = "hooks, deferred calls, questions to people, a turn limit, a cost limit, token reporting, \
                     usage limits, background tasks, API error codes, and a choice of MCP servers; \
-                    calls that it does not ask about run unchecked, and murmur only reports them";
+                    calls that it does not ask about run without a decision, and murmur only reports them";
     assert_eq!(acp("opencode").lacks(), opencode);
     let gemini = "hooks, a request for every call, deferred calls, questions to people, a turn limit, \
                   cost reporting, usage limits, background tasks, and a choice of MCP servers; calls that it does not \
-                  ask about run unchecked, and murmur only reports them";
+                  ask about run without a decision, and murmur only reports them";
     assert_eq!(acp("gemini").lacks(), gemini);
 }

@@ -1,4 +1,4 @@
-//! Calls that a hosted agent runs without asking, which only some backends do.
+//! Calls that a hosted agent runs without a decision, which only some backends do.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ fn unasking(env: &Env) -> PathBuf {
     folder
 }
 
-/// An agent that has run `ls` without asking, and now waits for a message.
+/// An agent that has run `ls` without a decision, and now waits for a message.
 fn after_ls(env: &Env) -> Live<'_> {
     let call = json!([{ "type": "tool_use", "id": "call_1", "name": "Bash", "input": { "command": "ls" } }]);
     env.site(&json!({ "live": null, "script": [call, [{ "type": "text", "text": "Done" }]] }));
@@ -28,7 +28,7 @@ fn after_ls(env: &Env) -> Live<'_> {
 }
 
 #[test]
-fn calls_that_a_hosted_agent_ran_without_asking_are_journaled_when_it_ends() {
+fn calls_that_a_hosted_agent_ran_without_a_decision_are_journaled_when_it_ends() {
     let env = Env::new();
     unasking(&env);
     let agent = after_ls(&env);
@@ -42,11 +42,13 @@ fn calls_that_a_hosted_agent_ran_without_asking_are_journaled_when_it_ends() {
     assert_eq!(keys, expected);
     let log = env.run(["log"]);
     assert!(
-        log.contains("unguarded: 1 call ran unchecked  agent site-1 ran calls without asking: Bash(ls)\n"),
+        log.contains(
+            "no decision: 1 call ran without a decision  agent site-1 ran calls without a decision: Bash(ls)\n"
+        ),
         "{log}"
     );
     let shown = env.run(["show", ID]);
-    assert!(shown.contains("Bash(ls)  unchecked  "), "{shown}");
+    assert!(shown.contains("Bash(ls)  no decision  "), "{shown}");
     let items = env.murmur(["show", ID, "--json"]).json()["items"].clone();
     let marked = items.as_array().unwrap().iter().filter(|item| item["unguarded"] == true).count();
     assert_eq!(marked, 1, "{items}");
@@ -61,12 +63,12 @@ fn a_call_of_a_hosted_agent_that_rules_deny_is_named() {
     let agent = after_ls(&env);
     agent.stop();
     agent.wait_for_end();
-    let summary = "agent site-1 ran calls without asking: Bash(ls); your rules deny Bash(ls)";
+    let summary = "agent site-1 ran calls without a decision: Bash(ls); your rules deny Bash(ls)";
     assert_eq!(env.journal()[0]["summary"], summary);
 }
 
 #[test]
-fn calls_that_ran_unasked_are_journaled_even_if_the_host_is_killed() {
+fn calls_that_ran_without_a_decision_are_journaled_even_if_the_host_is_killed() {
     let env = Env::new();
     unasking(&env);
     let agent = after_ls(&env);
@@ -76,13 +78,13 @@ fn calls_that_ran_unasked_are_journaled_even_if_the_host_is_killed() {
         env.murmur(["host", "discover"]).run();
         let [line] = &env.journal()[..] else { panic!("{}", env.journal_text()) };
         let keys = ["kind", "agent", "backend", "unguarded", "summary"].map(|key| &line[key]);
-        let summary = "agent site-1 ran calls without asking: Bash(ls)";
+        let summary = "agent site-1 ran calls without a decision: Bash(ls)";
         let expected =
             [&json!("unguarded"), &json!(ID), &json!("acp:mine"), &json!(["Bash(ls)"]), &json!(summary)];
         assert_eq!(keys, expected);
     }
     let shown = env.run(["show", ID]);
-    assert!(shown.contains("Bash(ls)  unchecked  "), "{shown}");
+    assert!(shown.contains("Bash(ls)  no decision  "), "{shown}");
 }
 
 #[test]

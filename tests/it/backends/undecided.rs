@@ -1,4 +1,4 @@
-//! Calls that an agent runs without asking, although the guard or a person's own rules refuse them: murmur can only
+//! Calls that an agent runs without a decision, although the guard or a person's own rules refuse them: murmur can only
 //! notice them afterwards.
 
 use rustix::process::Signal;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{follow_beat, said};
 use crate::env::{Env, kill};
 
-/// The journal line of a beat whose agent runs `ls` and `curl x` without asking, with these rules of the user.
+/// The journal line of a beat whose agent runs `ls` and `curl x` without a decision, with these rules of the user.
 fn ran(env: &Env, rules: &str, answer: &str) -> Value {
     ran_all(env, rules, &["ls", "curl x"], &json!({}), answer)
 }
@@ -24,7 +24,7 @@ fn call(id: &str, command: &str) -> Value {
     json!([{ "type": "tool_use", "id": id, "name": "Bash", "input": { "command": command } }])
 }
 
-/// A workspace whose beats play `script` without asking.
+/// A workspace whose beats play `script` without a decision.
 fn set_up(env: &Env, rules: &str, keys: &Value, script: &[Value]) {
     // Under another name, murmur doesn't make it ask.
     let program = env.agent("opencode");
@@ -41,11 +41,14 @@ fn set_up(env: &Env, rules: &str, keys: &Value, script: &[Value]) {
 }
 
 #[test]
-fn a_call_that_ran_unasked_and_that_rules_deny_needs_attention() {
+fn a_call_that_ran_without_a_decision_and_that_rules_deny_needs_attention() {
     let deny = "[[rules]]\ntool = \"Bash\"\naction = \"deny\"\npattern = \"curl:*\"\n";
     for (answer, summary) in [
-        ("HEARTBEAT_OK", "HEARTBEAT_OK, but it ran Bash(curl x) without asking, which your rules deny"),
-        ("ATTENTION: wet", "ATTENTION: wet, but it ran Bash(curl x) without asking, which your rules deny"),
+        ("HEARTBEAT_OK", "HEARTBEAT_OK, but it ran Bash(curl x), which your rules deny, without a decision"),
+        (
+            "ATTENTION: wet",
+            "ATTENTION: wet, but it ran Bash(curl x), which your rules deny, without a decision",
+        ),
     ] {
         let env = Env::new();
         let line = ran(&env, deny, answer);
@@ -63,14 +66,14 @@ fn a_call_that_ran_unasked_and_that_rules_deny_needs_attention() {
 }
 
 #[test]
-fn a_call_that_ran_unasked_and_that_the_guard_refuses_needs_attention() {
+fn a_call_that_ran_without_a_decision_and_that_the_guard_refuses_needs_attention() {
     let allow = "[[rules]]\ntool = \"Bash\"\naction = \"allow\"\npattern = \"git:*\"\n";
     // Dangerous by itself, or because it changes what belongs to murmur.
     for command in ["git -c core.hooksPath=x push --force", "tee ~/.murmur/config.json"] {
         let env = Env::new();
         let line = ran_all(&env, allow, &["ls", command], &json!({}), "HEARTBEAT_OK");
         let summary =
-            format!("HEARTBEAT_OK, but it ran Bash({command}) without asking, which the guard refuses");
+            format!("HEARTBEAT_OK, but it ran Bash({command}), which the guard refuses, without a decision");
         assert_eq!((&line["outcome"], &line["summary"]), (&json!("attention"), &json!(summary)), "{line}");
     }
     // Without the guard, nothing refuses it.
@@ -81,19 +84,19 @@ fn a_call_that_ran_unasked_and_that_the_guard_refuses_needs_attention() {
 }
 
 #[test]
-fn all_calls_that_ran_unasked_are_counted() {
+fn all_calls_that_ran_without_a_decision_are_counted() {
     let env = Env::new();
     let line = ran_all(&env, "", &["ls"; 25], &json!({}), "HEARTBEAT_OK");
     assert_eq!(line["unguarded"].as_array().unwrap().len(), 20);
     assert_eq!(line["unguardedMore"], 5);
     let log = env.run(["log"]);
-    assert!(log.contains("25 calls ran unchecked"), "{log}");
+    assert!(log.contains("25 calls ran without a decision"), "{log}");
     let status = env.murmur(["status", "--json"]).json();
     assert_eq!(status["heartbeats"][0]["last"]["unguarded"], 25, "{status}");
 }
 
 #[test]
-fn calls_that_ran_unasked_are_in_the_line_of_a_beat_whose_host_was_killed() {
+fn calls_that_ran_without_a_decision_are_in_the_line_of_a_beat_whose_host_was_killed() {
     let env = Env::new();
     let mut endless = call("c1", "tail -f log");
     endless[0]["ends_after_ms"] = Value::Null;
@@ -111,5 +114,5 @@ fn calls_that_ran_unasked_are_in_the_line_of_a_beat_whose_host_was_killed() {
     assert_eq!((&line["outcome"], &line["unguarded"]), (&json!("error"), &json!(["Bash(ls)"])), "{line}");
     assert!(line["capture"].is_string() && env.journal().len() == 1, "{}", env.journal_text());
     let shown = env.run(["show", "site"]);
-    assert!(shown.contains("Bash(ls)  unchecked  "), "{shown}");
+    assert!(shown.contains("Bash(ls)  no decision  "), "{shown}");
 }
