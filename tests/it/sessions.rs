@@ -109,7 +109,7 @@ fn sessions_are_listed_newest_first() {
     ID       STATE             STARTED              DURATION       BYTES  COMMAND
     running  running           [WHEN] [S]         0 B  tail -f long long long long long long long long long long long long long long long long long long lo…
     no such  failed            [WHEN] [S]         0 B  no-such
-    build-2  signaled SIGKILL  [WHEN]     1h 1m     2.9 KiB  sh -c printf '[31m' sleep 9
+    build-2  signaled SIGKILL  [WHEN]     1h 1m     2.9 KiB  sh -c printf '' sleep 9
     build-1  exited 0          [WHEN] [S]         3 B  make test
     [exit 0]
     ");
@@ -121,7 +121,7 @@ fn filters_apply_before_n() {
     let _starting = place.begin("starting", &["make"], clock::now());
     assert_snapshot!(place.run(["sessions", "--state", "signaled"]), @"
     ID       STATE             STARTED              DURATION       BYTES  COMMAND
-    build-2  signaled SIGKILL  [WHEN]     1h 1m     2.9 KiB  sh -c printf '[31m' sleep 9
+    build-2  signaled SIGKILL  [WHEN]     1h 1m     2.9 KiB  sh -c printf '' sleep 9
     [exit 0]
     ");
     assert_snapshot!(place.run(["sessions", "-n", "2"]), @"
@@ -212,7 +212,7 @@ fn an_unreadable_session_does_not_hide_others() {
     assert_snapshot!(place.run(["sessions"]), @"
     ID       STATE             STARTED              DURATION       BYTES  COMMAND
     no such  failed            [WHEN] [S]         0 B  no-such
-    build-2  signaled SIGKILL  [WHEN]     1h 1m           ?  sh -c printf '[31m' sleep 9
+    build-2  signaled SIGKILL  [WHEN]     1h 1m           ?  sh -c printf '' sleep 9
     | note: session build-1: final.json: it is not a regular file
     [exit 0]
     ");

@@ -173,7 +173,7 @@ fn a_failure_without_a_result_is_explained_by_stderr() {
     let env = Env::new();
     let told = json!({ "stdout": "", "stderr": "first\nError: \u{1b}[31mno\u{7} disk\n", "exit": 1 });
     assert_snapshot!(beat(&env, &told), @r#"
-    error [S] exited with code 1: first Error: [31mno disk
+    error [S] exited with code 1: first Error: no disk
     [exit 1]
     {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"exited with code 1: first\nError: \u001b[31mno\u0007 disk","beat":"[BEAT]","agent":"site-[ID]","exit":{"code":1},"capture":"[SESSION]"}
     "#);

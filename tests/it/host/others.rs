@@ -92,8 +92,8 @@ fn a_host_of_the_earlier_version_is_used_and_cleaned_up() {
         _ => (status.clone(), Vec::new()),
     });
     assert_snapshot!(env.run(["host", "list"]), @"
-    AGENT   PROJECT   ROLE    STATE
-    site-1  site[31m  coding  idle
+    AGENT   PROJECT  ROLE    STATE
+    site-1  site     coding  idle
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "status", ID, "--json"]), @r#"
@@ -129,14 +129,14 @@ fn a_host_of_another_version_is_listed_and_left_alone() {
     serve(&env.hosts().join("site-1.sock"), pong.clone());
     serve(&env.hosts().join("unknown.sock"), pong);
     assert_snapshot!(env.run(["host", "list"]), @"
-    AGENT    PROJECT   ROLE    STATE
-    site-1   site[31m  coding  incompatible
-    unknown  ?         ?       incompatible
+    AGENT    PROJECT  ROLE    STATE
+    site-1   site     coding  incompatible
+    unknown  ?        ?       incompatible
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "status", ID]), @"
     Agent ID: site-1
-    Project: site[31m
+    Project: site
     Role: coding
     State: incompatible
     Protocol: 9.0.0 (murmur 9.9.9), not compatible with this murmur
@@ -165,9 +165,9 @@ fn an_unresponsive_host_is_listed_and_left_alone() {
     let _deaf = UnixListener::bind(env.hosts().join("site-1.sock")).unwrap();
     let _alone = UnixListener::bind(env.hosts().join("unknown.sock")).unwrap();
     assert_snapshot!(env.run(["host", "list"]), @"
-    AGENT    PROJECT   ROLE    STATE
-    site-1   site[31m  coding  unresponsive
-    unknown  ?         ?       unresponsive
+    AGENT    PROJECT  ROLE    STATE
+    site-1   site     coding  unresponsive
+    unknown  ?        ?       unresponsive
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "stop", ID]), @"
