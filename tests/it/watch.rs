@@ -100,7 +100,7 @@ fn a_huge_summary_and_a_tiny_terminal_are_shown() {
     let (shown, _) = watching(&env, |terminal| {
         until(terminal, SMALL, "site");
         terminal.send("4");
-        until(terminal, SMALL, "ATTENTION: [2Jwide");
+        until(terminal, SMALL, "ATTENTION: wide");
         terminal.resize(TINY.0, TINY.1);
         until(terminal, TINY, "log (1)");
         for pane in ["1", "2", "3", "5", "4", "?"] {

@@ -6,6 +6,8 @@ pub mod complaint;
 pub mod fitted;
 pub mod json;
 pub mod mcp;
+#[cfg(unix)]
+pub mod pager;
 pub mod run;
 #[cfg(unix)]
 pub mod screen;

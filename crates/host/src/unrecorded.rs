@@ -1,5 +1,5 @@
-//! What a host records when its agent has ended: calls that ran without a decision, and unknown output. Until then it is
-//! in the host's record, so that whoever cleans up after a killed host can record it.
+//! What a host records when its agent has ended: calls that ran without a decision, and unknown output. Until then it
+//! is in the host's record, so that whoever cleans up after a killed host can record it.
 
 use super::local_rules::UndecidedCalls;
 use super::protocol::AgentInfo;

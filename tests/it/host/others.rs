@@ -134,9 +134,9 @@ fn a_host_of_another_version_is_listed_and_left_alone() {
     unknown  ?        ?       incompatible
     [exit 0]
     ");
-    assert_snapshot!(env.run(["host", "status", ID]), @"
+    assert_snapshot!(env.run(["host", "status", ID]), @r"
     Agent ID: site-1
-    Project: site
+    Project: site\u{1b}[31m\n
     Role: coding
     State: incompatible
     Protocol: 9.0.0 (murmur 9.9.9), not compatible with this murmur

@@ -373,14 +373,13 @@ fn a_very_deep_file_is_read_or_refused_but_never_overflows() {
 #[test]
 fn the_examples_of_the_guide_are_right() {
     fn block<'a>(page: &'a str, start: &str) -> &'a str {
-        let begin = page.find(&format!("```{start}")).unwrap();
-        page[begin..].split_once('\n').unwrap().1.split("```").next().unwrap()
+        page.split("```").find(|block| block.starts_with(start)).unwrap().split_once('\n').unwrap().1
     }
     let file = parse(block(include_str!("../../../../../docs/reference/config.md"), "json\n")).unwrap();
     assert!(file.workspaces.iter().all(Result::is_ok) && file.warnings.is_empty(), "{file:?}");
-    let crons = Crons::new(TimeZone::UTC);
     let example = block(include_str!("../../../../../docs/guide/heartbeats.md"), "markdown\n---\ncron");
-    let (front, body) = crate::config::frontmatter::split(example.as_bytes(), &crons).unwrap();
+    let (front, body) =
+        crate::config::frontmatter::split(example.as_bytes(), &Crons::new(TimeZone::UTC)).unwrap();
     assert!(front.is_some() && body.starts_with("Run `gh run list --branch main"));
 }
 

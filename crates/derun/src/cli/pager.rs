@@ -1,6 +1,6 @@
 //! Output through the user's pager, like git's.
 
-use derun::cli::stdout::{Locked, stdout};
+use super::stdout::{Locked, stdout};
 use rustix::process::Signal;
 use std::io::{self, Write};
 use std::process::{Child, Command, Stdio};
@@ -18,7 +18,7 @@ const LESS: &str = "less";
 const LESS_OPTIONS: &str = "FRX";
 
 /// Where output goes.
-pub(super) enum Pager {
+pub enum Pager {
     /// To a pager's stdin.
     Running(Child),
     /// To stdout.
@@ -27,7 +27,7 @@ pub(super) enum Pager {
 
 impl Pager {
     /// Starts the pager if `is_paged` and there is one. `PAGER` is split at spaces; no shell reads it.
-    pub(super) fn new(is_paged: bool) -> io::Result<Self> {
+    pub fn new(is_paged: bool) -> io::Result<Self> {
         let own = std::env::var("PAGER").ok().filter(|value| !value.trim().is_empty());
         let command = own.as_deref().unwrap_or(LESS);
         let mut words = command.split_whitespace();
@@ -55,14 +55,14 @@ impl Pager {
     }
 
     /// Waits until the pager ends. That it was left before the end is not an error.
-    pub(super) fn finish(mut self, written: anyhow::Result<()>) -> anyhow::Result<()> {
+    pub fn finish(mut self, written: anyhow::Result<()>) -> anyhow::Result<()> {
         let written = written.and_then(|()| Ok(self.flush()?));
         let Self::Running(mut child) = self else { return written };
         drop(child.stdin.take());
         // Otherwise the shell and the pager would both read the terminal.
         child.wait()?;
         typed(signals::default);
-        written.or_else(|error| if derun::cli::is_closed_pipe(&error) { Ok(()) } else { Err(error) })
+        written.or_else(|error| if super::is_closed_pipe(&error) { Ok(()) } else { Err(error) })
     }
 }
 
