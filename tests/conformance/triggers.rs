@@ -110,8 +110,9 @@ pub(crate) fn breaker(claude: &Path) -> Result<()> {
     ensure!(held["held"]["why"] == "2 failures in a row", "{held}");
     place.play(&says("HEARTBEAT_OK"))?;
     place.run(&["resume", "site"])?;
-    let next = log.next()?;
-    ensure!(next["outcome"] == "ok", "{next}");
+    let resumed = heartbeat(&place)?;
+    ensure!(resumed["held"] == Value::Null && resumed["failures"] == Value::Null, "{resumed}");
+    outcome(&place, "ok")?;
     Ok(())
 }
 
