@@ -10,7 +10,7 @@ use sys::fifo;
 use crate::live::{AGENT, Events, status};
 use crate::place::Place;
 
-/// People are notified of a host that no longer answers; the agent goes on once it does.
+/// A host that no longer answers is reported to people.
 pub(crate) fn a_suspended_host(claude: &Path) -> Result<()> {
     let late = json!({ "delay_ms": 600_000, "content": [{ "type": "text", "text": "Done." }] });
     let place = Place::new(claude, &json!([late]))?;
@@ -28,13 +28,13 @@ pub(crate) fn a_suspended_host(claude: &Path) -> Result<()> {
     let pid = status(&place)?["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok());
     let pid = pid.and_then(Pid::from_raw).context("no host")?;
     kill_process(pid, Signal::STOP)?;
-    let checked = place.run(&["start"]).and_then(|_| is_told(&place, &told));
+    let checked = place.run(&["start"]).and_then(|_| check_report(&place, &told));
     kill_process(pid, Signal::CONT)?;
     checked?;
     place.run(&["host", "stop", AGENT]).map(drop)
 }
 
-fn is_told(place: &Place, told: &Path) -> Result<()> {
+fn check_report(place: &Place, told: &Path) -> Result<()> {
     // Blocks until the channel's command has written it.
     let message: Value = serde_json::from_slice(&std::fs::read(told)?)?;
     let event = &message["events"][0];

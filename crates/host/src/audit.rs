@@ -299,7 +299,7 @@ impl Audit {
         }
     }
 
-    /// Whether a decision on this call was recorded, also if the call is over.
+    /// Whether a decision on this call was recorded, even if the call is over.
     pub(super) fn is_decided(&mut self, tool_use_id: &str) -> bool {
         self.decisions.has_or_had(tool_use_id)
     }
