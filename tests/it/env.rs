@@ -107,6 +107,8 @@ impl Env {
             root,
             _folder: folder,
         };
+        // A repository that contains all workspaces without their own, as one above the temporary folder would.
+        std::fs::create_dir(env.root.join(".git")).unwrap();
         std::fs::create_dir_all(env.home().join("bin")).unwrap();
         std::os::unix::fs::symlink(fake_claude(), env.claude()).unwrap();
         // Login shells find the agent through this, like users' shells.

@@ -13,6 +13,7 @@ fn got(env: &Env, mcp: &Value, front: &str, trusted: bool) -> String {
     let site = env.workspace("site", &format!("{front}Do it."));
     site.plays(&json!({ "script": [[{ "type": "text", "text": "HEARTBEAT_OK" }]] }));
     let server = json!({ "command": "true" });
+    std::fs::create_dir_all(site.0.join(".git")).unwrap();
     write(&site.0, ".mcp.json", &json!({ "mcpServers": { "repo": server } }));
     write(
         &env.home(),

@@ -26,10 +26,15 @@ pub(super) fn files(home: &Path, xdg: Option<PathBuf>, named: Option<PathBuf>) -
 /// The instruction files for an agent in `workspace`, up to the root of its repository: those of the first name that
 /// there are. OpenCode reads them itself only if it also reads the repository's settings, which can start programs.
 pub(super) fn instructions(workspace: &Path) -> Vec<String> {
+    instructions_in(workspace.ancestors())
+}
+
+/// The same for a workspace with these folders at and above it, nearest first.
+fn instructions_in<'a>(folders: impl Iterator<Item = &'a Path> + Clone) -> Vec<String> {
     let is_root = |folder: &Path| folder.join(".git").symlink_metadata().is_ok();
-    let depth = workspace.ancestors().position(is_root).unwrap_or_default();
+    let depth = folders.clone().position(is_root).unwrap_or_default();
     let files = |name: &str| -> Vec<String> {
-        let all = workspace.ancestors().take(depth + 1).map(|folder| folder.join(name));
+        let all = folders.clone().take(depth + 1).map(|folder| folder.join(name));
         all.filter(|file| file.is_file()).map(|file| file.to_string_lossy().into_owned()).collect()
     };
     INSTRUCTIONS.into_iter().map(files).find(|files| !files.is_empty()).unwrap_or_default()
@@ -148,7 +153,10 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let at = |path: &str| root.path().join(path);
         let found = |folder: &str| -> Vec<String> {
-            let files = instructions(&at(folder));
+            let folder = at(folder);
+            // Tests may run within a repository.
+            let files =
+                instructions_in(folder.ancestors().take_while(|above| above.starts_with(root.path())));
             files.iter().map(|file| file[root.path().as_os_str().len()..].to_owned()).collect()
         };
         std::fs::create_dir_all(at("repo/.git")).unwrap();
