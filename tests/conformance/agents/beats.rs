@@ -36,7 +36,7 @@ pub(super) struct Check {
 }
 
 /// The checks.
-pub(super) const CHECKS: [Check; 21] = [
+pub(super) const CHECKS: [Check; 22] = [
     Check { name: "denied", is_for: |_| true, run: denied },
     Check { name: "allowed", is_for: |_| true, run: |agent| answered(agent, true) },
     Check {
@@ -61,6 +61,7 @@ pub(super) const CHECKS: [Check; 21] = [
         is_for: |agent| agent.name == "codex",
         run: codex::shell_killed_for_a_reader,
     },
+    Check { name: "patch-in-command", is_for: |agent| agent.name == "codex", run: codex::patch_in_command },
     Check { name: "elsewhere", is_for: |agent| agent.name == "codex", run: codex::elsewhere },
     Check { name: "mcp", is_for: |agent| agent.name == "codex", run: codex::mcp },
     Check { name: "own-agent", is_for: |agent| agent.name == "acp", run: opencode::own_agent },

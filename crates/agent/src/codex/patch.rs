@@ -31,9 +31,23 @@ const HEADERS: [(&str, &str); 4] = [
     ("*** Move to:", "move"),
 ];
 
+/// The first line of a patch.
+const BEGIN: &str = "*** Begin Patch";
+
+/// The names under which Codex knows a command that applies a patch.
+const COMMANDS: [&str; 2] = ["apply_patch", "applypatch"];
+
 /// Translates what a hook gets about a call.
 pub(crate) fn translate(tool: String, input: Value) -> Result<Translated, Unreadable> {
     match tool.as_str() {
+        "Bash" => {
+            let command = input.get("command").and_then(Value::as_str).unwrap_or_default();
+            let mut parts = in_command(command)?;
+            if !parts.is_empty() {
+                parts.push((tool.clone(), input.clone()));
+            }
+            Ok(Translated { tool, input, parts })
+        }
         "apply_patch" => {
             let text = input.get("command").and_then(Value::as_str).ok_or(Unreadable)?;
             let changes = changes(text)?;
@@ -49,13 +63,27 @@ pub(crate) fn translate(tool: String, input: Value) -> Result<Translated, Unread
     }
 }
 
+/// The calls of a patch that a command applies. Codex doesn't run `apply_patch <<END` or `cd FOLDER && apply_patch <<END`
+/// in a shell, but applies the text as it is (measured on 0.169.0 and 0.171.0). Only the first form is accepted: then the
+/// paths are relative to the call's folder.
+fn in_command(command: &str) -> Result<Vec<(String, Value)>, Unreadable> {
+    if !command.contains(BEGIN) {
+        return Ok(Vec::new());
+    }
+    let rest = COMMANDS.iter().find_map(|name| command.trim_start().strip_prefix(name)).ok_or(Unreadable)?;
+    if !rest.trim_start_matches([' ', '\t']).starts_with("<<") {
+        return Err(Unreadable);
+    }
+    Ok(changes(command)?.iter().flat_map(Change::calls).collect())
+}
+
 /// The changes of a patch.
 fn changes(text: &str) -> Result<Vec<Change>, Unreadable> {
     let mut changes: Vec<Change> = Vec::new();
     let mut has_begun = false;
     for line in text.lines() {
         let header = line.trim();
-        has_begun |= header == "*** Begin Patch";
+        has_begun |= header == BEGIN;
         let found =
             HEADERS.iter().find_map(|(prefix, kind)| Some((header.strip_prefix(prefix)?.trim(), *kind)));
         match (found, changes.last_mut()) {
@@ -167,6 +195,42 @@ mod tests {
         }
         assert!(translate("apply_patch".to_owned(), json!({ "patch": "x" })).is_err());
         assert!(translate("apply_patch".to_owned(), json!("x")).is_err());
+    }
+
+    #[test]
+    fn a_command_that_applies_a_patch_is_a_call_for_each_file() {
+        let patch = "*** Begin Patch\n*** Add File: .claude/settings.json\n+{}\n*** End Patch\n";
+        for name in ["apply_patch <<'EOF'", " applypatch\t<< EOF", "apply_patch <<-\"E\""] {
+            let command = format!("{name}\n{patch}EOF");
+            let translated = translate("Bash".to_owned(), json!({ "command": command })).unwrap();
+            assert_eq!((translated.tool.as_str(), &translated.input["command"]), ("Bash", &json!(command)));
+            let [(write, file), (bash, whole)] = &translated.parts[..] else { panic!("{translated:?}") };
+            assert_eq!((write.as_str(), &file["file_path"]), ("Write", &json!(".claude/settings.json")));
+            assert_eq!((bash.as_str(), whole), ("Bash", &translated.input));
+        }
+        // What a shell would make of the text doesn't count.
+        let hidden = "apply_patch <<EOF\n*** Begin Patch\n*** Add File: a\n+$(true\n*** Add File: .bashrc\n+)\\\n\
+                      *** Delete File: b\n*** End Patch\nEOF";
+        let parts = translate("Bash".to_owned(), json!({ "command": hidden })).unwrap().parts;
+        let files: Vec<_> = parts.iter().filter_map(|(_, input)| input["file_path"].as_str()).collect();
+        assert_eq!(files, ["a", ".bashrc", "b"]);
+    }
+
+    #[test]
+    fn another_command_with_a_patch_is_not_readable() {
+        let patch = "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch\n";
+        for command in [
+            format!("cd .claude && apply_patch <<'EOF'\n{patch}EOF"),
+            format!("bash -lc \"apply_patch <<'EOF'\n{patch}EOF\""),
+            format!("apply_patch '{patch}'"),
+            format!("apply_patch2 <<'EOF'\n{patch}EOF"),
+            format!("true; apply_patch <<'EOF'\n{patch}EOF"),
+            format!("cat <<'EOF' | apply_patch\n{patch}EOF"),
+            "apply_patch <<'EOF'\n*** Begin Patch\n*** End Patch\nEOF".to_owned(),
+        ] {
+            let translated = translate("Bash".to_owned(), json!({ "command": command }));
+            assert!(translated.is_err(), "{command}");
+        }
     }
 
     #[test]

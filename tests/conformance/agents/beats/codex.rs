@@ -76,6 +76,31 @@ pub(super) fn shell_killed_for_a_reader(agent: &mut Agent) -> Result<()> {
     Ok(())
 }
 
+/// Commands that Codex doesn't run, but whose patches it applies itself.
+pub(super) fn patch_in_command(agent: &mut Agent) -> Result<()> {
+    let site = agent.place.folder.path().join("site");
+    std::fs::create_dir(site.join(".claude"))?;
+    let patch =
+        |path: &str| format!("<<'END'\n*** Begin Patch\n*** Add File: {path}\n+{{}}\n*** End Patch\nEND");
+    let commands = [
+        format!("apply_patch {}", patch("notes.md")),
+        format!("apply_patch {}", patch(".claude/settings.json")),
+        format!("applypatch {}", patch(".claude/settings.local.json")),
+        format!("cd .claude && apply_patch {}", patch("other.md")),
+    ];
+    let calls = commands.iter().zip(1..).map(|(command, number)| call(&format!("call_{number}"), command));
+    agent.prepare(&calls.chain([text("HEARTBEAT_OK")]).collect(), "off")?;
+    agent.place.murmur(&["beat"]).output()?;
+    let line = agent.line()?;
+    ensure!(line["denials"] == json!(["Bash", "Bash", "Bash"]), "{line}");
+    ensure!(line["unguarded"].is_null() && line["outcome"] == "attention", "{line}");
+    let written =
+        ["notes.md", ".claude/settings.json", ".claude/settings.local.json", ".claude/other.md", "other.md"];
+    let written = written.map(|path| site.join(path).exists());
+    ensure!(written == [true, false, false, false, false], "written: {written:?}; {line}");
+    Ok(())
+}
+
 /// The file with Codex's environments.
 pub(super) const ENVIRONMENTS: &str = "home/.codex/environments.toml";
 
