@@ -1,9 +1,10 @@
-//! A year of beats with a clock of its own and stand-ins for agents: decisions, journal, captures and garbage
+//! A year of beats with a clock of its own and stand-ins for agents: which beats run, journal, captures and garbage
 //! collection are real.
 //!
 //! The daemon's state machine decides which beats run, and when (`year/daemon.rs`). Simulated are the clock and the
-//! beats: what each leaves in the journal, as a pulse and as a capture is made by murmur's own writers. Real are
-//! rotation, the daemon's daily garbage collection, and `murmur status`, whose time is that of the program.
+//! beats: what each leaves (a journal line, the decision on its call, a pulse, a capture) is made by murmur's own
+//! writers. Real are rotation, the daemon's daily garbage collection, and `murmur status`, whose time is that of the
+//! program.
 //!
 //! A check simulates a few weeks of a few heartbeats. `MURMUR_YEAR_DAYS` (`just year`) asks for 100 heartbeats every 30
 //! minutes, and for the limits that hold after a year. Two more heartbeats have active hours, and always fail.
@@ -29,7 +30,9 @@ use murmur_core::config::captures::Captures;
 use murmur_core::failures::BeatEnd;
 use murmur_core::id::{BeatId, SessionId};
 use murmur_core::outcome::OutcomeKind;
+use murmur_core::permit::decision::{DecidedBy, DecisionKind};
 use murmur_store::journal::append;
+use murmur_store::journal::decisions::{self, DecisionLine, shown};
 use murmur_store::journal::entry::JournalEntry;
 use murmur_store::pulse::{Pulse, write};
 use rotate::History;
@@ -120,6 +123,7 @@ impl Files {
             capture: Some(id),
             ..JournalEntry::new(ts, workspace.display().to_string(), outcome, 8200)
         };
+        self.decide(&entry, workspace);
         let pulse = Pulse { agent_id: entry.agent.clone(), workspace: workspace.into(), ..Pulse::default() };
         write::put(&self.dir, pulse).unwrap();
         match failed {
@@ -133,6 +137,31 @@ impl Files {
         }
         append::append(&self.dir.journal(), &entry).unwrap();
         if failed { BeatEnd::Failure { retryable: false } } else { BeatEnd::Success }
+    }
+
+    /// Records the decision on the only call of a beat.
+    fn decide(&self, beat: &JournalEntry, workspace: &Path) {
+        let input = json!({ "command": "git log --oneline -n 20", "description": "Show what changed" });
+        let line = DecisionLine {
+            ts: beat.ts.clone(),
+            agent: &beat.agent,
+            project: Some("site"),
+            beat: beat.beat.as_ref(),
+            tool: "Bash",
+            input: shown(&input.to_string()),
+            answers: None,
+            cwd: workspace,
+            session: beat.session_id.as_ref().unwrap().as_str(),
+            tool_use_id: &format!("toolu_{}", uuid::Uuid::now_v7().simple()),
+            decision: DecisionKind::Allow,
+            by: &DecidedBy::Rule { file: "config.json".into(), number: 1 },
+            reason: "a rule allows it".to_owned(),
+            request: None,
+            answered_by: None,
+            breach: false,
+            duration_ms: 2,
+        };
+        decisions::append(&self.dir, &line).unwrap();
     }
 }
 
@@ -202,6 +231,9 @@ fn a_year_of_beats_takes_little_space() {
     let parts = History::open(&dir.journal()).unwrap().into_bytes();
     let lines: usize = parts.map(|part| part.unwrap().iter().filter(|byte| **byte == b'\n').count()).sum();
     assert_eq!(lines, number + reports);
+    let parts = History::open(&dir.decisions()).unwrap().into_bytes();
+    let decided: usize = parts.map(|part| part.unwrap().iter().filter(|byte| **byte == b'\n').count()).sum();
+    assert_eq!(decided, number);
     let kept = pack::list(&files.store).unwrap().len();
     assert!(year.days <= 14 || kept < number, "no capture was removed");
     let status = || {

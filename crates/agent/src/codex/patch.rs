@@ -63,9 +63,9 @@ pub(crate) fn translate(tool: String, input: Value) -> Result<Translated, Unread
     }
 }
 
-/// The calls of a patch that a command applies. Codex doesn't run `apply_patch <<END` or `cd FOLDER && apply_patch <<END`
-/// in a shell, but applies the text as it is (measured on 0.169.0 and 0.171.0). Only the first form is accepted: then the
-/// paths are relative to the call's folder.
+/// The calls of a patch that a command applies. Codex runs neither `apply_patch <<END` nor
+/// `cd FOLDER && apply_patch <<END` in a shell, but applies the text as it is (measured on 0.169.0 and 0.171.0). Only
+/// the first form is accepted, as its paths are relative to the call's folder.
 fn in_command(command: &str) -> Result<Vec<(String, Value)>, Unreadable> {
     if !command.contains(BEGIN) {
         return Ok(Vec::new());
