@@ -39,8 +39,11 @@ use transcript::Transcript;
 /// The minimum time between two frames, unless a key was pressed.
 const PACE: Duration = Duration::from_millis(40);
 
-/// How long agents' events are gathered before they are drawn: those of many agents often come together.
+/// How long agents' changes are gathered before they are read and drawn: those of many agents often come together.
 const GATHER: Duration = Duration::from_millis(20);
+
+/// How long agents are not listened to after a frame. With [`GATHER`], a change is drawn within 50 ms.
+const PAUSE: Duration = Duration::from_millis(27);
 
 /// How many updates may wait. Beyond that, those who send them wait.
 const WAITING: usize = 256;
@@ -131,11 +134,15 @@ impl Watching<'_> {
         let mut draw_at = Some(Instant::now());
         let mut drawn_at = Instant::now();
         let mut change_at = None;
+        // When to listen to agents again; `None` while something of theirs waits to be drawn.
+        let mut listen_at = None;
         loop {
             // A stopped terminal gets the latest frame when it resumes.
             if draw_at.is_some_and(|at| at <= Instant::now()) && self.session.is_free() {
+                let is_all = self.take_changes().await?;
                 change_at = self.draw()?;
                 (draw_at, drawn_at) = (None, Instant::now());
+                listen_at = Some(if is_all { drawn_at + PAUSE } else { drawn_at });
             }
             let soon = drawn_at + PACE;
             let is_free = self.session.is_free();
@@ -173,10 +180,11 @@ impl Watching<'_> {
                     }
                     soon
                 }
-                heard = self.agents.changed() => {
+                heard = changed_from(&mut self.agents, listen_at), if listen_at.is_some() => {
                     if let Some(update) = heard? {
                         self.model.on(update);
                     }
+                    listen_at = None;
                     soon.max(Instant::now() + GATHER)
                 }
                 () = wait_until(change_at), if change_at.is_some() => {
@@ -189,6 +197,17 @@ impl Watching<'_> {
             };
             draw_at = Some(draw_at.map_or(at, |known| known.min(at)));
         }
+    }
+
+    /// Takes agents' changes that are there already. Returns whether these are all.
+    async fn take_changes(&mut self) -> io::Result<bool> {
+        for _ in 0..WAITING {
+            match now_or_never(self.agents.changed()).await {
+                Some(update) => update?.into_iter().for_each(|update| self.model.on(update)),
+                None => return Ok(true),
+            }
+        }
+        Ok(false)
     }
 
     /// Draws a frame, and returns when it must be redrawn just because time passes.
@@ -243,6 +262,21 @@ impl Watching<'_> {
 
     fn open(&mut self, wanted: Wanted) {
         self.transcript = Some(Transcript::open(wanted, self.dir.clone(), self.data_dir.clone()));
+    }
+}
+
+/// Waits for a change of `agents`, first until `at`. Cancel safe.
+async fn changed_from(agents: &mut Agents, at: Option<Instant>) -> io::Result<Option<Update>> {
+    wait_until(at).await;
+    agents.changed().await
+}
+
+/// What a future returns without waiting.
+async fn now_or_never<T>(future: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        biased;
+        value = future => Some(value),
+        () = std::future::ready(()) => None,
     }
 }
 
