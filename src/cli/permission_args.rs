@@ -119,7 +119,7 @@ pub(crate) enum QuestionCommand {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 ANSWERS maps a question (q1, q2 and so on, its header or its text) to an answer: a label, its number, a list of these, \
-or your own text. Write your own text as {\"other\":\"...\"} if it could be taken for a label.
+or your own text. Write your own text as {\"other\":\"...\"} if it is one word or resembles a label.
 Without arguments, asks each question in turn, on a terminal.")]
 pub(crate) struct QuestionRespond {
     /// Request ID, from `murmur question list`

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Agents ignore a repository's Claude files (.claude, .mcp.json and CLAUDE.md) until you trust them. \
-Changing one, except CLAUDE.md, revokes trust.
+Changing one, except instructions such as CLAUDE.md, revokes trust.
 
 Examples:
   murmur trust ~/repos/site             show the files and ask
@@ -15,7 +15,7 @@ Examples:
   murmur trust ~/repos/site --yes       trust them as they are now
   murmur trust --remove ~/repos/site    stop trusting them")]
 pub(super) struct Trust {
-    /// Heartbeat or workspace folder
+    /// Name of a heartbeat, or a workspace folder
     #[arg(value_name = "NAME|PATH", default_value = ".", value_hint = ValueHint::DirPath)]
     pub(super) path: PathBuf,
     /// Print output as JSON, without asking
