@@ -125,7 +125,7 @@ pub struct Job {
     /// Whether a budget in US dollars counts what it costs.
     #[serde(default)]
     pub counts_cost: bool,
-    /// How many bytes must be free on the workspace's disk.
+    /// How many bytes must be free for the workspace, the data folder and captures.
     #[serde(default, alias = "min_free")]
     pub min_free: u64,
 }
