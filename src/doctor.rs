@@ -89,8 +89,9 @@ fn uses_claude(settings: &Settings, config: Option<&Resolved>) -> bool {
     }
 }
 
-/// Runs all checks. Starts the login shell, `claude --version`, Codex and the ACP agents that are configured, and the
-/// hook, and queries the daemon and hosts: takes about a second, and less than a minute if all of them hang.
+/// Runs all checks. Starts the login shell, `claude --version`, Codex if it is used, ACP agents that are used or
+/// installed, and the hook, and queries the daemon and hosts: takes about a second, and less than a minute if all of
+/// them hang.
 pub async fn examine(environment: &Environment) -> Vec<Finding> {
     let config = Cache::new(environment.time_zone.clone()).load(&environment.dir.config(), clock::now());
     let login = find::login_path(&environment.shell, OsStr::new(""), LOGIN).await;

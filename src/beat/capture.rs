@@ -1,4 +1,4 @@
-//! Where a beat and its gates are captured, and packing the captures when it ended. The daemon removes them later.
+//! Where a beat and its gates are captured; packs the captures once it has ended. The daemon removes them later.
 
 use super::job::Job;
 use derun::id::SessionId;
@@ -42,7 +42,7 @@ pub(super) fn destination(job: &Job, root: Option<PathBuf>) -> Destination {
     Destination { root, limits: job.captures, group: Some(group(job)) }
 }
 
-/// What captures the output of the gates of `job`, whose agent is captured `to`.
+/// The capture of what the gates of `job` print, in the store and with the limits of its agent's capture, `to`.
 pub(super) fn of_gates(job: &Job, to: &Destination) -> GateCapture {
     GateCapture::new(Destination { group: Some(gate_group(job)), ..to.clone() }, job.workspace.clone())
 }

@@ -28,7 +28,7 @@ pub(super) struct GatesSeen {
     pub(super) edited: BTreeSet<PathBuf>,
     /// Whether its agent's other tools may have written some, too.
     pub(super) ran_others: bool,
-    /// Whether its agent doesn't know of something that had changed by then.
+    /// Whether something had changed before it began of which its resumed agent isn't told.
     is_behind: bool,
     /// Why nothing is known of what they saw before.
     pub(super) unreadable: Option<Failure>,

@@ -47,7 +47,7 @@ pub struct Job {
     /// The program that runs the agent.
     #[serde(default)]
     pub backend: Backend,
-    /// How to start that program. A daemon that is too old to say so leaves it to config.toml.
+    /// How to start that program. A daemon that is too old to set it leaves it to config.toml.
     #[serde(default)]
     pub command: Option<Command>,
     /// How large captures may become, and how long they are kept.
@@ -125,7 +125,7 @@ pub struct Job {
     /// Whether a budget in US dollars counts what it costs.
     #[serde(default)]
     pub counts_cost: bool,
-    /// How many bytes must be free on the workspace's disk.
+    /// How many bytes must be free for the workspace, the data folder and captures.
     #[serde(default, alias = "min_free")]
     pub min_free: u64,
 }
@@ -296,7 +296,7 @@ impl Job {
         Some(LocalRules::of(dir, &self.user, project, &self.workspace, deny, self.policy, own))
     }
 
-    /// Its beat_limits on time and turns.
+    /// Its limits on time and turns.
     pub(super) fn beat_limits(&self) -> BeatLimits {
         let seconds = |limit: u32| Duration::from_secs(limit.into());
         BeatLimits {

@@ -12,7 +12,7 @@ use sys::shell;
 /// The place of an option in help: below those of the command, which are built later.
 const LAST: usize = 998;
 
-/// The commands that do not use the data folder.
+/// The commands that do not take the option.
 const WITHOUT: [&str; 8] = ["capture", "sessions", "record", "mcp", "schema", "completions", "man", "demo"];
 
 /// Accepts the option after a command and its subcommands.

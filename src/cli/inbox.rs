@@ -48,7 +48,7 @@ pub(super) fn name_of(dir: &DataDir, id: &str) -> String {
     RequestId::parse(id).map_or_else(|_| plain_line(id), |id| numbered(dir, &[&id]).concat())
 }
 
-/// What became of the request `id`, for which no process waits any more.
+/// What happened to the request `id`, for which no process waits anymore.
 pub(super) fn no_longer_waits(dir: &DataDir, id: &str) -> String {
     let is_deferred = RequestId::parse(id).is_ok_and(|id| Folder::new(dir.approvals()).has(&id));
     let name = name_of(dir, id);

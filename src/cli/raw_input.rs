@@ -40,7 +40,7 @@ pub(super) struct RawInput {
 }
 
 impl RawInput {
-    /// Takes the terminal's input over.
+    /// Takes over the terminal's input.
     pub(super) fn begin() -> io::Result<Self> {
         let signals = TerminalSignals::begin()?;
         let outer = OuterTerminal::look()?;
@@ -110,7 +110,7 @@ mod tests {
     /// Set in the process that panics.
     const PANICS: &str = "MURMUR_TEST_PANICS";
 
-    /// Takes the terminal over and panics, without dropping anything.
+    /// Takes over the terminal and panics, without dropping anything.
     fn panic_in_a_chat() {
         let modes = || format!("{:?}", tcgetattr(io::stdin()).unwrap());
         let before = modes();

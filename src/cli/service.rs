@@ -162,11 +162,11 @@ fn uninstall(path: &Path, env: &UserEnv) -> anyhow::Result<()> {
         file::remove(&link)?;
     }
     writeln!(Shown(stdout()), "Removed {}; hosted agents keep running", path.display())?;
-    let read_anew = match IS_LAUNCHD || ended.is_err() {
+    let reloaded = match IS_LAUNCHD || ended.is_err() {
         true => Ok(()),
         false => manager::command("systemctl", &["--user", "daemon-reload"]),
     };
-    if let Err(error) = ended.and(read_anew) {
+    if let Err(error) = ended.and(reloaded) {
         writeln!(
             Shown(io::stderr()),
             "note: cannot reach the service manager: {}; if the daemon is running, stop it with: murmur stop",

@@ -77,7 +77,7 @@ impl Requests {
         Dialog::new(row, self.rules.clone())
     }
 
-    /// Sends an answer to the daemon, and says what became of it.
+    /// Sends an answer to the daemon, and prints the result.
     pub(super) async fn answer(&self, response: Value) {
         let word = match response.get("decision").and_then(Value::as_str) {
             Some("allow") => "allowed",
@@ -148,7 +148,7 @@ pub(super) enum Change {
         /// The tool of the call.
         tool: String,
     },
-    /// It was answered, or nobody waits for its answer any more.
+    /// It was answered, or nobody waits for its answer anymore.
     WaitsNoMore(String),
 }
 

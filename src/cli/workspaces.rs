@@ -110,7 +110,7 @@ pub(super) fn remove(args: &Remove, env: &UserEnv) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The hint for a workspace that isn't registered: the nearest one that is, if `typed` is no folder.
+/// The hint for a workspace that isn't registered: the nearest one that is, if `typed` is not a folder.
 fn nearest(typed: &Path, dir: &DataDir, env: &UserEnv) -> String {
     let known = Cache::new(env.time_zone()).load(&dir.config(), clock::now()).map(|found| found.heartbeats);
     let hint = unknown(&typed.to_string_lossy(), &known.unwrap_or_default()).to_do().map(str::to_owned);

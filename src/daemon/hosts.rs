@@ -256,7 +256,7 @@ impl Hosts {
     }
 }
 
-/// The folder of hosts, and its creation.
+/// The folders to watch: that of hosts, and its parent, in case it is created or replaced.
 fn places(folder: &Path) -> Vec<WatchedFolder> {
     let inside = WatchedFolder::new(folder, &[]);
     std::iter::once(inside).chain(WatchedFolder::of(folder)).collect()

@@ -35,7 +35,7 @@ impl Instance {
     }
 }
 
-/// How often to check whether a leftover lock is free.
+/// How many times to check whether a leftover lock is free.
 const ATTEMPTS: u32 = 200;
 const INTERVAL: Duration = Duration::from_millis(5);
 

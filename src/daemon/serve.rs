@@ -236,7 +236,7 @@ impl<L: FnMut(&str)> Runner<L> {
             if self.state.is_running() {
                 self.start_due().await?;
             }
-            // Right before sleeping: what runs afterwards would bring pages back.
+            // Right before sleeping: what runs afterward would bring pages back.
             if std::mem::take(&mut self.is_quiet) {
                 memory::release();
             }

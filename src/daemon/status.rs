@@ -285,7 +285,7 @@ fn is_zero<T: Default + PartialEq>(count: &T) -> bool {
     *count == T::default()
 }
 
-/// A daemon that omits the field does not have it.
+/// The default for fields that an older daemon doesn't send.
 fn yes() -> bool {
     true
 }

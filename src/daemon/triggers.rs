@@ -23,7 +23,7 @@ const COLLECT: Duration = Duration::from_millis(100);
 /// The most folders to watch.
 const MOST_FOLDERS: usize = 20_000;
 
-/// How long to wait before files that can't be watched are tried again.
+/// How long to wait before retrying to watch files that can't be watched.
 const RETRY: Duration = Duration::from_secs(60);
 
 /// A heartbeat that file changes start.
@@ -44,7 +44,7 @@ pub struct Triggers {
     most: usize,
     /// Why some files are not watched.
     problem: Option<Failure>,
-    /// When to try that again.
+    /// When to retry.
     retry_at: Option<Instant>,
     /// The heartbeats whose files changed, not yet reported.
     changed: BTreeSet<HeartbeatId>,

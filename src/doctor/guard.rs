@@ -41,13 +41,13 @@ pub(super) async fn examine(environment: &Environment) -> Vec<Finding> {
     }
 }
 
-/// Checks invalid input, a call that the guard refuses, and one that nobody can approve. The guard's must be *denied*:
-/// a hook that only fails would block everything.
+/// Checks invalid input, a call that the guard refuses, one that nobody can approve, and one that must run. The
+/// guard's must be *denied*: a hook that only fails would block everything.
 async fn closed(home: &Path, command: &str) -> Finding {
     let nobody = Policy::of_beat();
     let somebody = Policy { checker: Checker::Manual, approval_wait: Some(0), ..nobody };
     let tries = [
-        ("invalid input", "this is no call".to_owned(), nobody, [CallResult::Blocked, CallResult::Denied]),
+        ("invalid input", "not a call".to_owned(), nobody, [CallResult::Blocked, CallResult::Denied]),
         ("`sudo true`", bash("sudo true"), nobody, [CallResult::Denied, CallResult::Denied]),
         ("a call that nobody can approve", bash("true"), somebody, [CallResult::Blocked, CallResult::Denied]),
         ("`true`", bash("true"), nobody, [CallResult::Runs, CallResult::Runs]),

@@ -33,7 +33,7 @@ impl Missed {
         changes::record_beat(state, beat, notify, now);
     }
 
-    /// Records another event, in place of those of its kind. Old ones would not be delivered any more.
+    /// Records another event, in place of those of its kind. Ignores one that is too old to be delivered.
     pub(super) fn add(&mut self, id: &str, event: Event, now: Timestamp) {
         if event.kind != EventKind::Attention {
             self.events.retain(|(known, earlier)| known != id || earlier.kind != event.kind);

@@ -119,7 +119,7 @@ pub fn failing(failing: Failing<'_>, now: Timestamp) -> JournalEntry {
 #[must_use]
 pub fn always_replaced(heartbeat: &Heartbeat, count: u32, now: Timestamp) -> JournalEntry {
     let summary = format!(
-        "{count} beats in a row were replaced by the next run: each takes longer than the time between runs; let it run less often, or set \"overlap\" to \"queue\""
+        "{count} beats in a row were replaced by the next run: each takes longer than the time between runs; run the heartbeat less often, or set \"overlap\" to \"queue\""
     );
     let workspace = heartbeat.workspace.to_string_lossy().into_owned();
     JournalEntry {

@@ -1,5 +1,5 @@
-//! Whether a failed run is worth a retry: the API was overloaded or unreachable, and the agent gave up or ran out of
-//! time.
+//! Whether a failed run is worth a retry: the API was overloaded, unreachable or silent, and the agent gave up or ran
+//! out of time.
 
 use super::gave_up;
 use murmur_core::config::watchdogs::Watchdog;

@@ -166,7 +166,7 @@ impl ClientCall {
         }
     }
 
-    /// The calls of the agent's own tools that this may be all of: tool and input.
+    /// The forms in which the agent may report this as a call of its own tools: tool and input.
     #[must_use]
     pub fn equivalents(&self) -> Vec<(&'static str, Value)> {
         let mut found: Vec<(&'static str, Value)> = self.tool().into_iter().collect();

@@ -24,7 +24,7 @@ pub enum OutcomeKind {
 }
 
 impl OutcomeKind {
-    /// The outcome in a word.
+    /// Its name in the journal.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -91,7 +91,7 @@ pub enum StopReason {
     Asked,
     /// Its heartbeat is due again, and `overlap` is `replace`.
     Replaced,
-    /// Its data folder was moved or deleted, so that it ends with it, or with its daemon.
+    /// Its data folder was moved or deleted, so it ends, by itself or with its daemon.
     FolderGone,
 }
 

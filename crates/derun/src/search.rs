@@ -14,9 +14,9 @@ use std::ops::Range;
 /// The maximum size of a line or part that is searched at once.
 pub const MAX_LINE: usize = 64 * 1024;
 
-/// The size of a match besides its text, as counted towards the limit.
+/// The size of a match besides its text, as counted toward the limit.
 const MATCH: usize = 80;
-/// The size of a context line besides its text, as counted towards the limit.
+/// The size of a context line besides its text, as counted toward the limit.
 const AROUND: usize = 4;
 
 /// The maximum size of a compiled expression, in bytes.

@@ -269,7 +269,7 @@ impl Writer {
         self.finish_from(end, lost, at, OnDisk::Nothing)
     }
 
-    /// Like [`Self::finish`], if some of it is already synced or need not be. Nothing may be appended afterwards.
+    /// Like [`Self::finish`], if some of it is already synced or need not be. Nothing may be appended afterward.
     pub(super) fn finish_from(
         &mut self,
         end: &End,

@@ -42,7 +42,7 @@ impl Keys {
         payload
     }
 
-    /// Whether `error`, from the receiver, misses a key that it would have found among earlier ones.
+    /// Whether the receiver's `error` is about a key that it knows only by its earlier name.
     pub(super) fn are_too_new(self, error: &str) -> bool {
         self == Self::Current && error.contains("missing field `tool_use_id`")
     }

@@ -28,7 +28,7 @@ pub(super) enum PulseEvent {
     PostToolUseFailure,
     /// A turn ended.
     Stop,
-    /// A turn ended because the model could not be reached.
+    /// A turn ended because a request to the model failed.
     StopFailure,
     /// A session ended.
     SessionEnd,

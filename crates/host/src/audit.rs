@@ -119,7 +119,7 @@ struct Open {
     parent: String,
     /// A description such as `Bash(git push)`.
     words: String,
-    /// Whether murmur allowed the same, if the agent had it do that.
+    /// Whether murmur allowed the same call, if the agent delegated it.
     by_client: Option<bool>,
     /// Its tool and input, if its agent may run it without a decision.
     call: Option<[String; 2]>,

@@ -1,6 +1,6 @@
-//! murmur's side of the conversation with a beat's agent that another module runs, to record it: without limits,
-//! clients or a journal line. The agent's output goes in; what it calls for goes to its stdin, which is closed after
-//! the first turn.
+//! murmur's side of the conversation with a beat's agent that is being recorded: without limits, clients or a journal
+//! line. Others run the agent. Its output goes in; what it calls for goes to its stdin, which is closed after the first
+//! turn.
 
 use super::audit::{Audit, Coverage};
 use super::control_requests::{ControlRequests, HookAnswer, NoDecision};

@@ -1,5 +1,5 @@
 //! Whether the guard or a person's own rules refuse a call that its agent ran without a decision, which can only be
-//! noticed afterwards.
+//! noticed afterward.
 
 use crate::audit::RefusedCalls;
 use murmur_agent::rule_files::{self, Project};

@@ -54,7 +54,7 @@ pub fn reap_dead(folder: &Path, now: Timestamp) -> io::Result<Reaped> {
                 let unrecorded = record.unrecorded.clone();
                 if let Err(error) = reap_agent(&mut record) {
                     failed.get_or_insert(error);
-                    // Nothing twice.
+                    // So that nothing is recorded twice.
                     if record.unrecorded != unrecorded {
                         dead.rewrite(&serde_json::to_vec(&record)?)?;
                     }

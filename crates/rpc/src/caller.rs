@@ -48,7 +48,7 @@ pub struct Caller {
     owner: OnceLock<Owner>,
 }
 
-/// The group of clients that a connection counts towards.
+/// The group of clients that a connection counts toward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
     /// Processes of no agent.

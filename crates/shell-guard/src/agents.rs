@@ -12,7 +12,7 @@ pub(crate) struct Agent {
     alone: &'static [&'static str],
     /// Commands whose [`LISTS`] only show something.
     groups: &'static [&'static str],
-    /// The only commands that run it; `None` if all do. Another program has the same name.
+    /// The only commands that run it, if another program has the same name; `None` if all do.
     commands: Option<&'static [&'static str]>,
 }
 

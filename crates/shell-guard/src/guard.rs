@@ -130,7 +130,7 @@ fn check_call(call: &Call, links: Option<LinkReader>) -> Finding {
     guard.finding
 }
 
-/// Checks only whether an agent asks for more than a call, which is for a person to allow, also without a guard.
+/// Checks only whether an agent asks for more than a call. Only a person may allow that, even if the guard is off.
 #[must_use]
 pub fn inspect_request(call: &Call) -> Finding {
     tool::for_people(call).map_or(Finding::Clear, |why| Finding::Doubt { why: why.to_owned() })

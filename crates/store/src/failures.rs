@@ -46,7 +46,7 @@ pub fn set(dir: &DataDir, id: &HeartbeatId, streak: Option<Streak>) -> io::Resul
 }
 
 /// Resets the failures of these heartbeats, and with `and_others` of all that have any, so that none from before `now`
-/// count any more. Returns how many each had.
+/// count anymore. Returns how many each had.
 pub fn reset(
     dir: &DataDir,
     ids: &[HeartbeatId],
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(read(&dir).unwrap().values().map(|streak| streak.failures).collect::<Vec<_>>(), [7, 2]);
         assert_eq!(reset(&dir, &[two, three], false, now).unwrap(), BTreeMap::from([("/b".to_owned(), 2)]));
         assert_eq!(reset(&dir, &[], true, now).unwrap(), BTreeMap::from([("/a".to_owned(), 7)]));
-        // Beats from before that do not count any more, even if the daemon missed them.
+        // Beats from before that do not count anymore, even if the daemon missed them.
         let none = ["/a", "/b", "/c"].map(|id| (id.to_owned(), Streak::none(now)));
         assert_eq!(read(&dir).unwrap(), none.into());
     }

@@ -71,7 +71,7 @@ impl Identity {
     }
 }
 
-/// Returns a handle to wait for the end of the current process `pid`. The caller must check afterwards which
+/// Returns a handle to wait for the end of the current process `pid`. The caller must check afterward which
 /// process it is. `None` if there is none or the system has no such handles.
 #[cfg(unix)]
 #[must_use]
@@ -119,7 +119,7 @@ pub fn is_doomed(pid: u32) -> bool {
     {
         /// `PF_EXITING` from the kernel's `sched.h`.
         const EXITING: u32 = 0x4;
-        // Read the status first: a process that has taken the signal sets PF_EXITING afterwards.
+        // Read the status first: a process that has taken the signal sets PF_EXITING afterward.
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
         let is_killed = status.lines().any(|line| {
             let pending = line.strip_prefix("SigPnd:").or_else(|| line.strip_prefix("ShdPnd:"));

@@ -1,9 +1,9 @@
 //! Replacing a file that other programs may edit in any way, without losing an edit.
 //!
 //! Another program's rename is noticed because the old and the new file are exchanged and the old one is checked
-//! afterwards. A program that has the file open for writing is noticed by a lease ([`super::lease`]): then nothing
+//! afterward. A program that has the file open for writing is noticed by a lease ([`super::lease`]): then nothing
 //! is replaced, and programs that open it during the replacement wait. On systems without leases,
-//! [`Replaced::late_edit`] detects such edits afterwards.
+//! [`Replaced::late_edit`] detects such edits afterward.
 
 use super::file::{read_at, read_regular};
 use super::lease::{self, Taken};

@@ -260,7 +260,7 @@ pub fn is_hung_up(terminal: impl AsFd) -> bool {
 /// Makes this process the leader of a new process group in the foreground of `terminal`.
 pub fn lead_foreground_group(terminal: impl AsFd) -> io::Result<()> {
     rustix::process::setpgid(None, None)?;
-    // A background process that does this is stopped by SIGTTOU unless it ignores that. Restored afterwards.
+    // A background process that does this is stopped by SIGTTOU unless it ignores that. Restored afterward.
     let was_ignored = super::signals::is_ignored(libc::SIGTTOU);
     super::signals::ignore(libc::SIGTTOU);
     let done = rustix::termios::tcsetpgrp(terminal, rustix::process::getpgrp());

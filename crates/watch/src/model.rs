@@ -52,7 +52,7 @@ pub enum Update {
     Lines(Vec<TranscriptLine>),
     /// The transcript is complete.
     TranscriptEnded,
-    /// What became of an action.
+    /// The result of an action.
     Message(Text),
 }
 

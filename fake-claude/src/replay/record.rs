@@ -115,7 +115,7 @@ pub enum RecordError {
 }
 
 /// Records a command with this process's own stdin, stdout and stderr. The command is not run if the fixture could
-/// not be saved afterwards.
+/// not be saved afterward.
 pub fn record(plan: &RecordPlan) -> Result<Recorded, RecordError> {
     let stdin = std::io::stdin();
     let streams =

@@ -197,7 +197,7 @@ impl InboxEntry {
         writeln!(out, "  {}", self.hint())
     }
 
-    /// Prints that it no longer waits. `how` is what became of a request, as the daemon reports it.
+    /// Prints that it no longer waits. `how` is how a request ended, as the daemon reports it.
     pub(super) fn print_closed(
         &self,
         out: &mut impl Write,

@@ -161,7 +161,7 @@ fn print_changes<'a>(
 #[derive(Debug, Default)]
 struct Inbox {
     entries: Vec<InboxEntry>,
-    /// What became of requests, by their ids.
+    /// How requests ended, by their ids.
     ends: HashMap<String, String>,
     /// Whether events may have been missed.
     has_missed_events: bool,
@@ -211,7 +211,7 @@ impl Inbox {
         for entry in gone {
             let id = entry.request.as_ref().map(|row| row.id.as_str());
             let end = id.and_then(|id| self.ends.remove(id));
-            // The event that says what became of a request may be still to come.
+            // The event that says how a request ended may be still to come.
             if id.is_some() && end.is_none() && !self.has_missed_events {
                 self.entries.push(entry);
             } else {

@@ -29,7 +29,7 @@ pub(in crate::cli) fn paragraph(
         writeln!(out, "  in {}", shown_line(&row.cwd.display().to_string()))?;
     }
     if let Some(doubt) = &row.doubt {
-        writeln!(out, "  the guard cannot determine what it does: {}", shown_line(doubt))?;
+        writeln!(out, "  the guard cannot tell what it does: {}", shown_line(doubt))?;
     } else if let Some(reading) = reading(row) {
         writeln!(out, "  {reading}")?;
     }

@@ -44,7 +44,7 @@ fn called(id: &str, dir: &DataDir) -> String {
     ShortNames::beside_registered(dir, std::iter::once(&*workspace)).of_heartbeat(&workspace, name.as_deref())
 }
 
-/// Carries out `action`, and returns what became of it.
+/// Carries out `action`, and returns a message about the result.
 pub(super) async fn carry_out(action: &Action, dir: &DataDir) -> String {
     match done(action, dir).await {
         Ok(said) => said,

@@ -58,14 +58,14 @@ impl Extras {
         })
     }
 
-    /// Takes over what is newer.
+    /// Applies what is newer.
     pub(super) fn update(&mut self, news: Self) {
         self.cost = news.cost.or(self.cost);
         self.context = news.context.or(self.context);
         self.window = news.window.or(self.window);
     }
 
-    /// Takes over what the agent itself wrote.
+    /// Applies what the agent itself wrote.
     fn take(&mut self, event: &AgentEvent<'_>) {
         match event {
             AgentEvent::MessageTokens { tokens, .. } => {

@@ -55,7 +55,7 @@ pub(super) fn guard() -> Option<TerminalGuard> {
 }
 
 impl Session {
-    /// Takes the terminal over.
+    /// Takes over the terminal.
     pub(super) fn begin(has_mouse: bool, guard: Option<TerminalGuard>) -> io::Result<Self> {
         let signals = TerminalSignals::begin()?;
         let outer = OuterTerminal::look()?;
@@ -128,7 +128,7 @@ impl Session {
         self.guard.iter().for_each(|guard| guard.tell(false));
     }
 
-    /// Takes the terminal over again.
+    /// Takes over the terminal again.
     fn enter(&mut self) -> io::Result<()> {
         self.guard.iter().for_each(|guard| guard.tell(true));
         self.outer.make_raw()?;

@@ -67,7 +67,7 @@ fn doubtful_calls_are_asked_about_if_a_person_can_be_asked() {
     let row = env.opened();
     let doubt = super::text(&row, "doubt");
     let listed = env.run(["permission", "list"]);
-    assert!(listed.contains(&format!("\n  the guard cannot determine what it does: {doubt}\n")), "{listed}");
+    assert!(listed.contains(&format!("\n  the guard cannot tell what it does: {doubt}\n")), "{listed}");
     env.run(["permission", "respond", super::text(&row, "id"), "allow"]);
     assert_eq!(super::line(beat)["outcome"], "ok");
     assert!(env.only_tool_result().ran());

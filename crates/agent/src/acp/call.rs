@@ -159,7 +159,7 @@ impl Descriptions<'_> {
         is_known.then_some(name)
     }
 
-    /// The tool, in murmur's words.
+    /// The tool, by murmur's name for it.
     fn tool(&self) -> String {
         if let Some(name) = self.name() {
             return known(name).unwrap_or(name).to_owned();

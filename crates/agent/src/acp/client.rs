@@ -191,7 +191,7 @@ fn read_file(params: &Map<String, Value>) -> Result<ClientCall, Failure> {
 
 fn write_file(params: &Map<String, Value>) -> Result<ClientCall, Failure> {
     let path = path(params, "path")?.ok_or("path is missing")?;
-    let content = params.get("content").and_then(Value::as_str).ok_or("content is not a text")?;
+    let content = params.get("content").and_then(Value::as_str).ok_or("content is not a string")?;
     Ok(ClientCall::Write { path, content: content.to_owned() })
 }
 
@@ -206,11 +206,12 @@ fn command(params: &Map<String, Value>) -> Result<CommandLine, Failure> {
         Some(_) => Err(failure!("{key} is not a list")),
     };
     let args = list("args")?.iter().map(|arg| arg.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>();
-    let args = args.ok_or("args has something other than texts")?;
+    let args = args.ok_or("args has an element that is not a string")?;
     let mut env = Vec::new();
     for variable in list("env")? {
         let name = text_at(Some(variable), &["name"]);
-        let value = variable.get("value").and_then(Value::as_str).ok_or("env has no text as a value")?;
+        let value =
+            variable.get("value").and_then(Value::as_str).ok_or("env has a value that is not a string")?;
         if !is_variable(name) {
             return Err(failure!("env has {name:?}, which is not the name of a variable"));
         }

@@ -1,7 +1,7 @@
 //! The dialog with an agent: handshake, prompts, and answers to its requests.
 //!
 //! After `initialize`, the conversation is begun or resumed, the mode and the model are set, and then prompts are sent
-//! one at a time. What is offered to the agent, `client` has; otherwise it reads files and runs commands itself.
+//! one at a time. `client` handles the calls that the agent is offered to delegate; otherwise it makes them itself.
 
 use super::call::{Call, Fields};
 use super::client::Client;

@@ -21,7 +21,7 @@ pub(super) enum RequestTag {
         /// The id of the conversation to resume.
         resumed: Option<String>,
     },
-    /// A conversation was loaded, which the program repeats afterwards.
+    /// A conversation was loaded, which the program repeats afterward.
     Load {
         /// The program's version; empty if it doesn't say.
         version: String,
@@ -173,8 +173,8 @@ pub(super) fn text_at<'a>(value: Option<&'a Value>, path: &[&str]) -> &'a str {
     found.and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The line with U+FFFD for each escaped half of a surrogate pair, which a program may send that cuts text between
-/// UTF-16 units.
+/// The line with U+FFFD for each escaped half of a surrogate pair. A program that cuts text between UTF-16 units may
+/// send such halves.
 fn without_halves(text: &str) -> String {
     let mut whole = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,6 +1,6 @@
-//! What a repository's instructions are, and what a user's own settings of OpenCode deny. murmur has OpenCode's agent
-//! `build` ask about every tool, which would replace those denials, and those of another agent that the user chose, so
-//! that a call which the user forbade could be allowed. Rather than that, the agent is not started.
+//! A repository's instructions for OpenCode, and what the user's own settings of OpenCode deny. murmur runs OpenCode's
+//! agent `build` and has it ask about every tool. That would replace these denials, and those of another agent that the
+//! user chose, so a call that the user forbade could be allowed. If there are any, the agent is not started.
 
 use super::program::{OPENCODE_AGENT, OPENCODE_SETTINGS};
 use serde_json::Value;
@@ -49,13 +49,13 @@ pub(super) fn settings(text: Option<&str>) -> Result<Value, Failure> {
     let failed = |cause: &str| failure!("{OPENCODE_SETTINGS} is not a JSON object: {cause}").hint(hint);
     match serde_json::from_str(text.unwrap_or("{}")) {
         Ok(Value::Object(settings)) => Ok(Value::Object(settings)),
-        Ok(_) => Err(failed("it is another value")),
+        Ok(_) => Err(failed("it is JSON of another kind")),
         Err(error) => Err(failed(&error.to_string())),
     }
 }
 
-/// Checks that no file has a denial or a choice of an agent that would be lost, nor the settings and permissions in the
-/// environment.
+/// Checks that neither a file nor the environment has a denial or a choice of an agent that would be lost. `settings`
+/// and `permission` are from the environment.
 ///
 /// # Errors
 /// If there is one, or a file is unreadable and could have one.
@@ -233,7 +233,7 @@ mod tests {
         for (text, cause) in [
             ("// mine\n{}", "expected value at line 1 column 1"),
             (r#"{"a":1,}"#, "trailing comma at line 1 column 8"),
-            ("[]", "it is another value"),
+            ("[]", "it is JSON of another kind"),
         ] {
             let error = settings(Some(text)).unwrap_err();
             assert_eq!(

@@ -20,7 +20,7 @@ const ACCESS: &str = "SandboxAccess";
 #[derive(Debug)]
 enum Form {
     Decision,
-    /// Whether a form is answered, which has fields.
+    /// An MCP elicitation, and whether its answer has content, as that of a form.
     Elicitation {
         has_content: bool,
     },
@@ -79,7 +79,8 @@ impl Consents {
             refusal = Some((reason, DecidedBy::Backend));
         }
         if self.waiting.len() >= MAX_ASKED {
-            refusal = refusal.or_else(|| Some(("too many requests wait".to_owned(), DecidedBy::Nobody)));
+            refusal =
+                refusal.or_else(|| Some(("too many requests are waiting".to_owned(), DecidedBy::Nobody)));
         }
         let request = request(id, tool, input);
         if let Some((reason, by)) = refusal {
@@ -164,7 +165,7 @@ fn read(method: &str, params: &Value, sandbox: Option<&str>) -> Option<Asked> {
     }
 }
 
-/// Why an approval is no answer to this elicitation.
+/// Why an approval doesn't answer this elicitation.
 fn unfillable(params: &Value) -> Option<(String, DecidedBy)> {
     let needs_fields =
         || params["requestedSchema"]["required"].as_array().is_some_and(|keys| !keys.is_empty());

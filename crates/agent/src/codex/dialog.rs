@@ -34,7 +34,7 @@ enum Stage {
         /// The name of the sandbox that its calls run in, unless they run without one.
         sandbox: Option<String>,
     },
-    /// There is none, or it is not usable; the next message tries again.
+    /// There is none, or it is not usable; the next message retries.
     Failed,
 }
 

@@ -85,7 +85,7 @@ pub struct Notify {
     pub when: BTreeSet<EventKind>,
     /// The shortest time between two messages of a kind about one heartbeat; those about its beats are one kind.
     pub cooldown: Interval,
-    /// When nothing is sent; what happens meanwhile is sent afterwards.
+    /// When nothing is sent; what happens meanwhile is sent afterward.
     pub quiet_hours: Option<ActiveHours>,
     /// The local time of the daily digest, if there is one.
     pub digest: Option<Time>,
@@ -173,7 +173,7 @@ pub(super) struct NotifyKeys {
     /// Default: 10m.
     #[schemars(with = "Option<Interval>")]
     cooldown: Option<Spanned<<Interval as Check>::Raw>>,
-    /// When nothing is sent. What happens meanwhile is sent afterwards.
+    /// When nothing is sent. What happens meanwhile is sent afterward.
     #[schemars(with = "Option<ActiveHours>")]
     quiet_hours: Option<Spanned<<QuietHours as Check>::Raw>>,
     /// The local time of a daily digest, such as "08:00".

@@ -118,7 +118,7 @@ pub(super) struct WorkspaceEntry {
     /// How much the beats of all its heartbeats may cost together, in US dollars or tokens, in a day, week or month of
     /// `tz`. Then none starts until the next one. Default: no limit.
     pub(super) budget: Option<Budget>,
-    /// How much space must be free on the workspace's disk before a beat starts.
+    /// How much space must be free for the workspace, the data folder and captures before a beat starts.
     #[schemars(default = "default_min_free")]
     pub(super) min_free: Option<Size>,
     #[serde(flatten)]

@@ -23,7 +23,7 @@ pub enum SecretFileError {
         /// The cause.
         source: io::Error,
     },
-    /// It is no file, or too long.
+    /// It is not a regular file, or too long.
     #[error("key file {} is not a regular file of at most {MAX_SECRET} bytes", .0.display())]
     NotAFile(PathBuf),
     /// Other users can access it.

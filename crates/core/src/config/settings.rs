@@ -192,7 +192,7 @@ pub enum SettingsError {
         /// The cause.
         source: io::Error,
     },
-    /// The file has errors; those of the tables on which no decision depends are apart.
+    /// The file has errors; those in the tables on which no decision depends are separate.
     #[error("{0}")]
     Wrong(Problem, Box<WrongTables>),
 }

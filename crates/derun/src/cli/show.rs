@@ -2,7 +2,7 @@
 //!
 //! Both channels are printed in the order they were captured, block by block, so a session may have any size.
 //!
-//! On a terminal, the bytes have the same effects as the first time. Afterwards, modes that an interrupted program
+//! On a terminal, the bytes have the same effects as the first time. Afterward, modes that an interrupted program
 //! may leave behind are reset, where that does no harm: colors, the cursor, keyboard and mouse modes. `--plain`
 //! prints no control characters.
 

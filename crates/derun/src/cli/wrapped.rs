@@ -30,7 +30,7 @@ pub fn error_width() -> Option<usize> {
 
 #[cfg(unix)]
 fn width_of(stream: &impl std::os::fd::AsFd) -> Option<usize> {
-    // Fails if it is no terminal.
+    // Fails if it is not a terminal.
     let size = sys::terminal::size_of(stream).ok();
     size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns >= NARROWEST)
 }

@@ -6,9 +6,9 @@ use super::Writer;
 use jiff::{SignedDuration, Timestamp};
 use std::io;
 
-/// A stretch is recorded when it has this many bytes,
+/// A stretch with this many bytes is recorded.
 const STRETCH: u64 = 64 * 1024;
-/// or is this old.
+/// A stretch this old is recorded.
 const AGE: SignedDuration = SignedDuration::from_millis(50);
 
 impl Writer {

@@ -300,7 +300,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         self.send_bytes(bytes);
     }
 
-    /// Ends what the agent's interrupted turn had murmur do.
+    /// Ends the delegated calls of the agent's interrupted turn.
     pub(super) fn interrupt_client_calls(&mut self) {
         self.take_client_steps();
         self.client.terminals.kill_all();

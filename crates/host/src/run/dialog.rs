@@ -1,4 +1,4 @@
-//! What the host writes to its agent's stdin, in the words of the agent's backend.
+//! What the host writes to its agent's stdin, in the form that the agent's backend reads.
 
 use super::Host;
 use crate::audit::describe;

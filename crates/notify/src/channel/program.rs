@@ -94,7 +94,7 @@ mod tests {
         drop(command);
         let error = finish(child, "sh", &vec![b'x'; 1 << 20], Duration::from_millis(200)).unwrap_err();
         assert_eq!(error.line(), "sh did not end within 200ms");
-        // The output ends when no process has it any more.
+        // The output ends when no process has it anymore.
         assert_eq!(output.read_to_end(&mut Vec::new()).unwrap(), 0);
     }
 }

@@ -20,7 +20,7 @@ pub(super) enum AccessKind {
 }
 
 impl AccessKind {
-    /// Whether something new exists at the path afterwards.
+    /// Whether something new exists at the path afterward.
     pub(super) fn writes(self) -> bool {
         !matches!(self, Self::Remove | Self::Read)
     }

@@ -38,7 +38,7 @@ pub struct Node {
 pub enum NodeKind {
     /// A simple command.
     Simple(Simple),
-    /// `( … )`: changes to variables are lost afterwards.
+    /// `( … )`: changes to variables are lost afterward.
     Subshell(List),
     /// `coproc …`: its input is what the rest of the line writes to it.
     Coprocess(List),

@@ -69,7 +69,7 @@ impl LineKind {
     }
 }
 
-/// A beat, an agent that is stuck, or a heartbeat that keeps failing. Times are RFC 3339 in UTC, durations whole
+/// A beat, or something else that a person should know ([`LineKind`]). Times are RFC 3339 in UTC, durations whole
 /// milliseconds.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

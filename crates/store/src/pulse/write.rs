@@ -1,4 +1,4 @@
-//! Writes pulses: the only code that does, and the only files that a hook writes.
+//! Writes pulses; no other code does.
 //!
 //! It writes two files: the pulse, atomically by rename, and the agent's last actions. At the end of a turn or session,
 //! the pulse keeps the last call, and the last actions get the final message. Neither is synced: after a system crash

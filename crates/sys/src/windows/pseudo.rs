@@ -191,7 +191,7 @@ impl Attributes {
 
 impl Drop for Attributes {
     fn drop(&mut self) {
-        // SAFETY: the list is initialized and not used afterwards.
+        // SAFETY: the list is initialized and not used afterward.
         #[expect(unsafe_code, reason = "the list is opaque")]
         unsafe {
             DeleteProcThreadAttributeList(self.pointer());

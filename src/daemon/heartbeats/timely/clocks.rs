@@ -74,7 +74,7 @@ fn story(keys: &str, last_run: &str, steps: &str) -> String {
     told.join(", ")
 }
 
-/// Checks the stories of one key, each with the other keys, the last run, the steps, and what becomes of it.
+/// Checks the stories of one key, each with the other keys, the last run, the steps, and the result.
 fn check(key: &str, stories: &[(&str, &str, &str, &str)]) {
     for (keys, last_run, steps, expected) in stories {
         assert_eq!(story(&format!("{keys},{key}"), last_run, steps), *expected, "{key} {keys}: {steps}");

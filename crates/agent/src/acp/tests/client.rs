@@ -152,10 +152,14 @@ fn wrong_parameters_and_failures_are_errors() {
         ("fs/read_text_file", json!({}), "path is missing"),
         ("fs/read_text_file", json!({ "path": "a" }), "path is not an absolute path: \"a\""),
         ("fs/read_text_file", json!({ "path": "/a", "line": -1 }), "line is not a whole number: -1"),
-        ("fs/write_text_file", json!({ "path": "/a" }), "content is not a text"),
+        ("fs/write_text_file", json!({ "path": "/a" }), "content is not a string"),
         ("terminal/create", json!({ "args": ["a"] }), "command is missing"),
         ("terminal/create", json!({ "command": "a", "args": "b" }), "args is not a list"),
-        ("terminal/create", json!({ "command": "a", "args": [1] }), "args has something other than texts"),
+        (
+            "terminal/create",
+            json!({ "command": "a", "args": [1] }),
+            "args has an element that is not a string",
+        ),
         ("terminal/create", json!({ "command": "a", "cwd": "b" }), "cwd is not an absolute path: \"b\""),
         (
             "terminal/create",

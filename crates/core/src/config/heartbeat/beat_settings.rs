@@ -68,7 +68,7 @@ pub struct BeatSettings {
     pub max_budget: Option<Sourced<Usd>>,
     /// How much all beats may cost, its own included.
     pub budgets: Option<Box<Budgets>>,
-    /// How much space must be free on the workspace's disk before a beat starts.
+    /// How much space must be free for the workspace, the data folder and captures before a beat starts.
     pub min_free: Sourced<Size>,
     /// When a beat that seems to hang is ended.
     pub watchdogs: Watchdogs,

@@ -61,7 +61,7 @@ impl HeartbeatFile {
 #[derive(Debug)]
 pub struct Content {
     path: PathBuf,
-    /// What it was before it was read, unless that was so recently that a later edit may look the same.
+    /// Its identity before it was read, unless it changed so recently that a later edit may look the same.
     stamp: Option<Stamp>,
     real: Option<PathBuf>,
     bytes: Result<Vec<u8>, Problem>,

@@ -38,7 +38,7 @@ impl Hinted for EntryError {
 }
 
 impl EntryError {
-    /// No rule in `file` can be for `call`.
+    /// The error that no rule in `file` can be for `call` alone.
     #[must_use]
     pub fn inexact(call: &Call, file: &Path) -> Self {
         Self::Inexact { tool: call.tool.clone(), file: file.display().to_string() }
