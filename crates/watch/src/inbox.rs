@@ -66,6 +66,14 @@ impl Model {
     }
 }
 
+impl Request {
+    /// The option that `digit` chooses; `None` unless there is a single question that has it.
+    pub(crate) fn option(&self, digit: char) -> Option<&Text> {
+        let [question] = &*self.questions else { return None };
+        question.options.get((digit.to_digit(10)? as usize).checked_sub(1)?)
+    }
+}
+
 impl<'a> InboxEntry<'a> {
     /// What identifies it while others come and go.
     pub(crate) fn id(self) -> &'a str {

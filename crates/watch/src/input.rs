@@ -82,7 +82,9 @@ Inbox
   y                     allow; type yes if the guard cannot tell what
                         the call does
   n                     deny; N: deny with a reason
-  a, 1-9                answer a question
+  a                     answer questions in words or by number
+  1-9                   choose this option of a single question; the
+                        digit again, or Enter, confirms it
 
 Transcript
   j k, PgUp PgDn        scroll; G: follow the end
@@ -316,7 +318,6 @@ impl Model {
     fn request_key(&mut self, key: Key, id: &str) -> Option<Action> {
         let request = self.request(id)?;
         let (is_question, is_doubted) = (!request.questions.is_empty(), request.doubt.is_some());
-        let one = (request.questions.len() == 1).then(|| request.questions[0].options.len());
         match key {
             Key::Esc | Key::Char('q') => self.view.screen = Screen::Panes,
             Key::Char('y') if is_question => return self.say("this is a question; press a to answer it"),
@@ -328,13 +329,11 @@ impl Model {
             Key::Char('n') if !is_question => return Some(Action::Deny(id.to_owned(), None)),
             Key::Char('N') if !is_question => return self.ask(Purpose::Reason(id.to_owned())),
             Key::Char('a') if is_question => return self.ask(Purpose::Answers(id.to_owned(), Vec::new())),
-            Key::Char(digit @ '1'..='9')
-                if one.is_some_and(|options| usize::from(digit as u8 - b'0') <= options) =>
-            {
+            Key::Char(digit @ '1'..='9') if request.option(digit).is_some() => {
                 if !self.view.request.end_was_shown.get() {
                     return self.say("not all of it was shown: scroll to its end first (PgDn)");
                 }
-                return Some(Action::Answer(id.to_owned(), vec![digit.to_string()]));
+                return self.ask(Purpose::Choose(id.to_owned(), digit));
             }
             _ => scroll(&mut self.view.request, key),
         }

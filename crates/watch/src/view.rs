@@ -72,6 +72,8 @@ pub(crate) enum Purpose {
     Filter,
     Search,
     Command,
+    /// This digit again, or Enter, answers the question of this request with the option that it numbers.
+    Choose(String, char),
     /// `y` carries out the action.
     Confirm(Action, String),
     /// `yes`, in full, allows this request.

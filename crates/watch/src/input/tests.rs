@@ -4,7 +4,7 @@ use crate::draw::tests::{model, press, screen};
 use crate::input::Action;
 use crate::keys::Key;
 use crate::model::{Model, Update};
-use crate::rows::{HeartbeatState, LineKind, Problem, Request, TranscriptLine};
+use crate::rows::{HeartbeatState, LineKind, Problem, Question, Request, TranscriptLine};
 use crate::text::Text;
 
 /// The action of the last of these keys; a frame is drawn before each.
@@ -66,9 +66,44 @@ fn a_question_is_answered_by_number_or_text() {
     assert_eq!(act(&mut model, "y"), None);
     assert_eq!(act(&mut model, "3"), None);
     let answer = |text: &str| Some(Action::Answer("k3m9x2aa".to_owned(), vec![text.to_owned()]));
-    assert_eq!(act(&mut model, "2"), answer("2"));
+    assert_eq!(act(&mut model, "22"), answer("2"));
+    assert_eq!(act(&mut model, "\n1\n"), answer("1"));
     assert_eq!(act(&mut model, "\na=never\n"), answer("=never"));
     assert_eq!(act(&mut model, "\na\n"), None);
+}
+
+#[test]
+fn a_digit_answers_only_once_it_is_confirmed() {
+    let mut model = model();
+    press(&mut model, "3j\n");
+    assert_eq!(act(&mut model, "2"), None);
+    let footer = |model: &Model| screen(model, 80, 24).lines().last().unwrap().trim_end().to_owned();
+    assert_eq!(footer(&model), "answer Friday? 2 or Enter, or any other key:");
+    for other in ["1", "y", "\u{1b}"] {
+        assert_eq!(act(&mut model, other), None, "{other}");
+        assert_eq!(footer(&model), "a answer  1-9 choose  PgDn scroll  Esc back");
+        assert_eq!(act(&mut model, "2"), None, "{other}");
+    }
+    let mut long = request(&model, "k3m9x2aa");
+    long.questions[0].options[1] = Text::new(&"On a Friday ".repeat(20));
+    model.on(Update::Opened(long));
+    assert!(footer(&model).ends_with("…? 2 or Enter, or any other key:"), "{}", footer(&model));
+}
+
+#[test]
+fn digits_are_offered_only_where_they_answer() {
+    let mut model = model();
+    press(&mut model, "3j\n");
+    let footer = |model: &Model| screen(model, 80, 24).lines().last().unwrap().trim_end().to_owned();
+    assert_eq!(footer(&model), "a answer  1-9 choose  PgDn scroll  Esc back");
+    let single = request(&model, "k3m9x2aa");
+    let question = single.questions[0].clone();
+    let open = Question { options: Vec::new(), ..question.clone() };
+    for questions in [vec![question.clone(), question], vec![open]] {
+        model.on(Update::Opened(Request { questions, ..single.clone() }));
+        assert_eq!(act(&mut model, "1"), None);
+        assert_eq!(footer(&model), "a answer  PgDn scroll  Esc back");
+    }
 }
 
 #[test]
