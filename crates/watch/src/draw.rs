@@ -150,7 +150,8 @@ fn status(buffer: &mut Buffer, area: Rect, model: &Model, now: Timestamp) {
     let daemon: usize = parts.iter().map(|(text, _)| width(text)).sum();
     let live = model.agents.iter().filter(|agent| agent.health.is_live()).count();
     let running = model.heartbeats.iter().filter(|row| row.beat.is_some()).count();
-    let counts = format!("  {running} running, {live} agent{}", if live == 1 { "" } else { "s" });
+    let plural = |count| if count == 1 { "" } else { "s" };
+    let counts = format!("  {running} beat{} running, {live} agent{}", plural(running), plural(live));
     let waiting = match model.waiting() {
         0 => String::new(),
         count => format!("  {count} waiting for you"),
@@ -195,6 +196,9 @@ fn bottom(buffer: &mut Buffer, area: Rect, model: &Model) {
     }
     let keys = match &model.view.screen {
         Screen::Help => "j k scroll  Esc back",
+        Screen::Detail if model.request_of_shown().is_some() => {
+            "y answer  j k PgUp PgDn scroll  G follow  / search  n N next  Esc back"
+        }
         Screen::Detail => "j k PgUp PgDn scroll  G follow  / search  n N next  Esc back",
         Screen::Request(id) => match model.request(id) {
             Some(request) if request.questions.is_empty() => {

@@ -2,7 +2,7 @@
 
 use crate::model::Model;
 use crate::pager::Pager;
-use crate::rows::{LineKind, Problem, Request, TranscriptLine};
+use crate::rows::{Agent, LineKind, Problem, Request, TranscriptLine};
 use crate::text::Text;
 use crate::view::Screen;
 
@@ -38,6 +38,14 @@ impl Model {
         let line = |text: &Text| TranscriptLine { kind: LineKind::Plain, text: text.clone() };
         self.view.request = Pager::at_start(request.body.iter().map(line));
         self.view.screen = Screen::Request(id.to_owned());
+    }
+
+    /// The request for which the agent of the transcript waits.
+    pub(crate) fn request_of_shown(&self) -> Option<&Request> {
+        let shown = &*self.view.shown;
+        let is_shown = |agent: &&Agent| *agent.id == *shown || agent.beat.as_deref() == Some(shown);
+        let agent = self.agents.iter().find(is_shown)?;
+        self.requests.iter().find(|request| request.agent == agent.id)
     }
 
     /// Shows all of a problem, and the command that solves it.

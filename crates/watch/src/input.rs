@@ -9,7 +9,7 @@ use crate::inbox::InboxEntry;
 use crate::keys::Key;
 use crate::model::Model;
 use crate::pager::{Found, Pager};
-use crate::rows::{HeartbeatState, LineKind, TranscriptLine};
+use crate::rows::{Heartbeat, HeartbeatState, LineKind, TranscriptLine};
 use crate::text::Text;
 use crate::view::{Pane, Prompt, Purpose, Screen};
 use std::sync::Arc;
@@ -89,6 +89,7 @@ Inbox
 Transcript
   j k, PgUp PgDn        scroll; G: follow the end
   /  n N                search; next, previous
+  y                     show the request that the agent waits for
 
 Outcomes in a strip
   . ok   ! attention   E error   L limited   - skipped
@@ -99,8 +100,13 @@ impl Model {
     /// Handles a key.
     pub fn key(&mut self, key: Key) -> Option<Action> {
         let action = self.handled(key);
-        if matches!(action, Some(Action::Allow(_) | Action::Deny(..) | Action::Answer(..))) {
-            self.view.screen = Screen::Panes;
+        match &action {
+            Some(Action::Allow(_) | Action::Deny(..) | Action::Answer(..)) => {
+                self.view.screen = Screen::Panes;
+            }
+            Some(Action::ShowBeat(id)) => self.view.shown.clone_from(id),
+            Some(Action::ShowAgent(id) | Action::ShowHeartbeat(id)) => self.view.shown = id.to_string(),
+            _ => {}
         }
         action
     }
@@ -268,10 +274,11 @@ impl Model {
     }
 
     pub(crate) fn stop_heartbeat(&mut self, index: usize) -> Option<Action> {
-        let beat = self.heartbeats.get(index)?.beat.clone();
-        match self.agents.iter().position(|agent| beat.is_some() && agent.beat == beat) {
+        let Heartbeat { beat, title, .. } = self.heartbeats.get(index)?;
+        let none = format!("{title} has no running beat");
+        match self.agents.iter().position(|agent| beat.is_some() && agent.beat == *beat) {
             Some(agent) => self.stop_agent(agent),
-            None => self.say("it has no running beat"),
+            None => self.say(&none),
         }
     }
 
@@ -286,6 +293,12 @@ impl Model {
     }
 
     fn detail_key(&mut self, key: Key) -> Option<Action> {
+        let request = self.request_of_shown().filter(|_| key == Key::Char('y'));
+        if let Some(id) = request.map(|request| request.id.clone()) {
+            self.detail = None;
+            self.show_request(&id);
+            return Some(Action::Hide);
+        }
         let Some(detail) = &mut self.detail else {
             self.view.screen = Screen::Panes;
             return None;

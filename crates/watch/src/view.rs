@@ -101,6 +101,8 @@ pub(crate) struct View {
     pub(crate) lists_exited: bool,
     pub(crate) prompt: Option<Prompt>,
     pub(crate) message: Option<Text>,
+    /// The agent or beat whose transcript was opened.
+    pub(crate) shown: String,
     pub(crate) help: Pager,
     /// The request or problem on the screen.
     pub(crate) request: Pager,

@@ -148,6 +148,8 @@ fn stopping_asks_first() {
     assert!(screen(&model, 80, 24).contains("stop agent site-1?"));
     assert_eq!(act(&mut model, "n"), None);
     assert_eq!(act(&mut model, "sy"), Some(Action::Stop("site-1".into())));
+    assert_eq!(act(&mut model, "gs"), None);
+    assert!(screen(&model, 80, 24).contains("mail has no running beat"));
     assert_eq!(act(&mut model, "2aGs"), None);
     assert!(screen(&model, 80, 24).contains("murmur cannot stop this agent"));
 }
@@ -212,6 +214,28 @@ fn a_search_in_a_transcript_finds_its_first_line() {
 }
 
 #[test]
+fn the_request_of_a_shown_agent_is_answered_from_its_transcript() {
+    for (keys, opened) in
+        [("2j\n", Action::ShowAgent("site-1".into())), ("jjjj\n", Action::ShowBeat("beat-site".to_owned()))]
+    {
+        let mut model = model();
+        assert_eq!(act(&mut model, keys), Some(opened));
+        model.on(Update::Transcript(Text::new("site"), Vec::new()));
+        let shown = screen(&model, 80, 24);
+        assert!(shown.contains("site  following, waits for you ─"), "{shown}");
+        assert!(shown.contains("\ny answer  j k PgUp"), "{shown}");
+        assert_eq!(act(&mut model, "y"), Some(Action::Hide));
+        assert!(screen(&model, 80, 24).contains("\ny allow  n deny"));
+        assert_eq!(act(&mut model, "y"), Some(Action::Allow("7ggs733k".to_owned())));
+    }
+    let mut model = model();
+    assert_eq!(act(&mut model, "1\n"), Some(Action::ShowHeartbeat("/home/you/mail".into())));
+    model.on(Update::Transcript(Text::new("mail"), Vec::new()));
+    assert!(!screen(&model, 80, 24).contains("waits for you ─"));
+    assert_eq!(act(&mut model, "y"), None);
+}
+
+#[test]
 fn problems_follow_the_requests_in_the_inbox_and_are_not_answered() {
     let mut model = model();
     let problem = |id: &str, kind, text: &str, command: &str| Problem {
@@ -231,7 +255,7 @@ fn problems_follow_the_requests_in_the_inbox_and_are_not_answered() {
     ]));
     press(&mut model, "3");
     insta::assert_snapshot!(screen(&model, 80, 9), @"
-    murmur 0.1.0, up 2h05m  1 running, 4 agents  5 waiting for you
+    murmur 0.1.0, up 2h05m  1 beat running, 4 agents  5 waiting for you
      1 heartbeats  2 agents  3 inbox(5)  4 log  5 limits
     inbox (5) ──────────────────────────────────────────────────────────────────────
     NO.    LEFT AGENT           TOOL        REQUEST                              AGE
