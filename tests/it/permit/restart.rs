@@ -1,7 +1,7 @@
 //! The daemon ends while a hook waits: the next one gets the same request, and its answer counts.
 
 use rustix::process::Signal;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{bash, line, text};
 use crate::env::{Daemon, Env, kill};
@@ -61,7 +61,6 @@ fn a_request_without_a_daemon_is_shown_and_recorded_when_its_beat_ends() {
     kill(beat.id().into(), Signal::TERM);
     let line = line(beat);
     assert!(text(&line, "error").contains(&format!("while request {id} was waiting")), "{line}");
-    assert_eq!(line["denials"], Value::Null, "{line}");
     let told = std::io::read_to_string(reader).unwrap();
     let answers = format!("run: murmur allow {id}, or: murmur deny {id} --reason '...'");
     let waits = format!("waiting for your approval of Bash; {answers}\n");
