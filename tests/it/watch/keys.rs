@@ -83,7 +83,7 @@ fn a_beat_is_stopped_after_a_second_key() {
     watching(&env, |terminal| {
         until_row(terminal, "site ", "disabled");
         terminal.send("s");
-        until(terminal, SMALL, "it has no running beat");
+        until(terminal, SMALL, "site has no running beat");
         let mut beat = env.murmur(["beat", "site"]).start();
         until_row(terminal, "site ", "running");
         terminal.send("2");
