@@ -28,6 +28,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
+use sys::file::read_regular;
 use sys::paths::DataDir;
 use sys::pause::wait_until;
 use sys::{clock, failure, signals};
@@ -236,8 +237,13 @@ impl Watching<'_> {
                 let (workspace, name) = actions::place(&id);
                 let file = file_of(&workspace, name.as_deref());
                 let command = super::edit::command(&self.env.editor(), &file);
+                let before = read_regular(&file).ok();
                 let said = match self.session.run(command).await? {
-                    Ok(ended) if ended.success() => format!("edited {}", file.display()),
+                    Ok(ended) if ended.success() => {
+                        let is_same = before.is_some() && read_regular(&file).ok() == before;
+                        let said = if is_same { "did not change" } else { "edited" };
+                        format!("{said} {}", file.display())
+                    }
                     Ok(ended) => {
                         format!("the editor failed ({ended}); set VISUAL or EDITOR to one that works")
                     }

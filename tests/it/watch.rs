@@ -301,7 +301,8 @@ fn an_editor_gets_the_terminal_and_returns_it() {
     env.workspace("site", "Do it.");
     env.run(["add", "site"]);
     for (editor, printed, said) in [
-        ("echo edited by an editor:", "edited by an editor:", "edited "),
+        ("echo seen by an editor:", "seen by an editor:", "did not change "),
+        ("echo More. >>", LEFT, "edited "),
         ("false", LEFT, "the editor failed (exit status: 1); set VISUAL or EDITOR to one"),
         ("kill -TERM $$; :", LEFT, "the editor failed (signal: 15"),
     ] {

@@ -8,7 +8,7 @@ mod tests;
 
 use jiff::Timestamp;
 use serde::Serialize;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 /// How many items may wait for the result of a call.
 const HELD: usize = 200;
@@ -93,9 +93,17 @@ pub struct Transcript {
     chunks: String,
     /// Whether any text came in chunks.
     has_chunks: bool,
+    /// The ids of its calls, if it continues an earlier run, whose calls can end in it.
+    announced: Option<HashSet<String>>,
 }
 
 impl Transcript {
+    /// The items of a run that continues an earlier one.
+    #[must_use]
+    pub fn resumed() -> Self {
+        Self { announced: Some(HashSet::new()), ..Self::default() }
+    }
+
     /// Adds text of the agent, or of the subagent in the call `parent`.
     pub fn text(&mut self, parent: &str, text: &str, is_chunk: bool) {
         if is_chunk && parent.is_empty() {
@@ -123,6 +131,9 @@ impl Transcript {
     /// Adds a call. One that is announced again has more of its input now.
     pub fn call(&mut self, call: Call) {
         self.end_chunks();
+        if let Some(announced) = &mut self.announced {
+            announced.insert(call.id.clone());
+        }
         let known = self.held.iter_mut().find_map(|item| match item {
             Item::Call(known) if known.id == call.id => Some(known),
             _ => None,
@@ -134,18 +145,26 @@ impl Transcript {
         }
     }
 
-    /// Ends the call `id`. A result without a call is dropped.
+    /// Ends the call `id`. A result without a call is dropped, unless it can be that of a call of an earlier run, which
+    /// then has no tool and subject.
     pub fn result(&mut self, id: &str, output: &str, is_error: bool, at: Option<Timestamp>) {
-        self.ended(id, output, is_error, at);
+        let is_ended = self.ended(id, output, is_error, at);
+        if !is_ended && self.announced.as_mut().is_some_and(|announced| announced.insert(id.to_owned())) {
+            self.hold_unannounced(id, output, is_error, at);
+        }
     }
 
     /// Ends the call `id`, which a hook blocked. Its agent may not have announced it: then it has no tool and subject.
     pub fn blocked(&mut self, id: &str, reason: &str, at: Option<Timestamp>) {
         if !self.ended(id, reason, true, at) {
-            let result =
-                CallResult { output: beginning(reason).to_owned(), is_error: true, duration_ms: None };
-            self.hold(Item::Call(Call { id: id.to_owned(), result: Some(result), at, ..Call::default() }));
+            self.hold_unannounced(id, reason, true, at);
         }
+    }
+
+    /// Adds a call that was not announced and is over.
+    fn hold_unannounced(&mut self, id: &str, output: &str, is_error: bool, at: Option<Timestamp>) {
+        let result = CallResult { output: beginning(output).to_owned(), is_error, duration_ms: None };
+        self.hold(Item::Call(Call { id: id.to_owned(), result: Some(result), at, ..Call::default() }));
     }
 
     /// Ends the call `id`; returns whether it is known.

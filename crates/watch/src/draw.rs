@@ -150,7 +150,8 @@ fn status(buffer: &mut Buffer, area: Rect, model: &Model, now: Timestamp) {
     let daemon: usize = parts.iter().map(|(text, _)| width(text)).sum();
     let live = model.agents.iter().filter(|agent| agent.health.is_live()).count();
     let running = model.heartbeats.iter().filter(|row| row.beat.is_some()).count();
-    let counts = format!("  {running} running, {live} agent{}", if live == 1 { "" } else { "s" });
+    let plural = |count| if count == 1 { "" } else { "s" };
+    let counts = format!("  {running} beat{} running, {live} agent{}", plural(running), plural(live));
     let waiting = match model.waiting() {
         0 => String::new(),
         count => format!("  {count} waiting for you"),
@@ -195,12 +196,16 @@ fn bottom(buffer: &mut Buffer, area: Rect, model: &Model) {
     }
     let keys = match &model.view.screen {
         Screen::Help => "j k scroll  Esc back",
+        Screen::Detail if model.request_of_shown().is_some() => {
+            "y answer  j k PgUp PgDn scroll  G follow  / search  n N next  Esc back"
+        }
         Screen::Detail => "j k PgUp PgDn scroll  G follow  / search  n N next  Esc back",
         Screen::Request(id) => match model.request(id) {
             Some(request) if request.questions.is_empty() => {
                 "y allow  n deny  N deny with a reason  PgDn scroll  Esc back"
             }
-            _ => "a answer  1-9 choose  PgDn scroll  Esc back",
+            Some(request) if request.option('1').is_some() => "a answer  1-9 choose  PgDn scroll  Esc back",
+            _ => "a answer  PgDn scroll  Esc back",
         },
         Screen::Problem(_) => "PgDn scroll  Esc back",
         Screen::Panes => match model.view.pane {
@@ -227,10 +232,18 @@ fn keys_within(keys: &str, room: usize) -> String {
 }
 
 fn typing(buffer: &mut Buffer, area: Rect, model: &Model, prompt: &Prompt) {
+    let room = usize::from(area.width).saturating_sub(1);
     let before = match &prompt.purpose {
         Purpose::Filter | Purpose::Search => "/".to_owned(),
         Purpose::Command => ":".to_owned(),
         Purpose::Confirm(_, question) => format!("{question} y, or any other key: "),
+        Purpose::Choose(id, digit) => {
+            let option = model.request(id).and_then(|request| request.option(*digit));
+            let keys = format!("? {digit} or Enter, or any other key: ");
+            // The keys stay visible after a long option.
+            let left = (room * 3 / 4).saturating_sub("answer ".len() + keys.len());
+            format!("answer {}{keys}", cut(&option.map(ToString::to_string).unwrap_or_default(), left))
+        }
         Purpose::Yes(_) => "the guard cannot tell what it does; type yes to allow it: ".to_owned(),
         Purpose::Reason(_) => "why not? ".to_owned(),
         Purpose::Answers(id, given) => {
@@ -242,7 +255,6 @@ fn typing(buffer: &mut Buffer, area: Rect, model: &Model, prompt: &Prompt) {
             }
         }
     };
-    let room = usize::from(area.width).saturating_sub(1);
     let before = cut(&before, room * 3 / 4);
     let typed = crate::text::cut_start(&prompt.typed, room - width(&before));
     pieces(buffer, area, &[(before, BOLD), (typed, Style::new()), (" ".to_owned(), SELECTED)]);

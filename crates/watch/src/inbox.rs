@@ -2,7 +2,7 @@
 
 use crate::model::Model;
 use crate::pager::Pager;
-use crate::rows::{LineKind, Problem, Request, TranscriptLine};
+use crate::rows::{Agent, LineKind, Problem, Request, TranscriptLine};
 use crate::text::Text;
 use crate::view::Screen;
 
@@ -40,6 +40,14 @@ impl Model {
         self.view.screen = Screen::Request(id.to_owned());
     }
 
+    /// The request for which the agent of the transcript waits.
+    pub(crate) fn request_of_shown(&self) -> Option<&Request> {
+        let shown = &*self.view.shown;
+        let is_shown = |agent: &&Agent| *agent.id == *shown || agent.beat.as_deref() == Some(shown);
+        let agent = self.agents.iter().find(is_shown)?;
+        self.requests.iter().find(|request| request.agent == agent.id)
+    }
+
     /// Shows all of a problem, and the command that solves it.
     pub(crate) fn show_problem(&mut self, id: &str) {
         let Some(problem) = self.problem(id) else { return };
@@ -63,6 +71,14 @@ impl Model {
         self.view.message = Some(Text::new(said));
         self.view.screen = Screen::Panes;
         self.view.prompt = None;
+    }
+}
+
+impl Request {
+    /// The option that `digit` chooses; `None` unless there is a single question that has it.
+    pub(crate) fn option(&self, digit: char) -> Option<&Text> {
+        let [question] = &*self.questions else { return None };
+        question.options.get((digit.to_digit(10)? as usize).checked_sub(1)?)
     }
 }
 

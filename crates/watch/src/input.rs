@@ -9,7 +9,7 @@ use crate::inbox::InboxEntry;
 use crate::keys::Key;
 use crate::model::Model;
 use crate::pager::{Found, Pager};
-use crate::rows::{HeartbeatState, LineKind, TranscriptLine};
+use crate::rows::{Heartbeat, HeartbeatState, LineKind, TranscriptLine};
 use crate::text::Text;
 use crate::view::{Pane, Prompt, Purpose, Screen};
 use std::sync::Arc;
@@ -82,11 +82,14 @@ Inbox
   y                     allow; type yes if the guard cannot tell what
                         the call does
   n                     deny; N: deny with a reason
-  a, 1-9                answer a question
+  a                     answer questions in words or by number
+  1-9                   choose this option of a single question; the
+                        digit again, or Enter, confirms it
 
 Transcript
   j k, PgUp PgDn        scroll; G: follow the end
   /  n N                search; next, previous
+  y                     show the request that the agent waits for
 
 Outcomes in a strip
   . ok   ! attention   E error   L limited   - skipped
@@ -97,8 +100,13 @@ impl Model {
     /// Handles a key.
     pub fn key(&mut self, key: Key) -> Option<Action> {
         let action = self.handled(key);
-        if matches!(action, Some(Action::Allow(_) | Action::Deny(..) | Action::Answer(..))) {
-            self.view.screen = Screen::Panes;
+        match &action {
+            Some(Action::Allow(_) | Action::Deny(..) | Action::Answer(..)) => {
+                self.view.screen = Screen::Panes;
+            }
+            Some(Action::ShowBeat(id)) => self.view.shown.clone_from(id),
+            Some(Action::ShowAgent(id) | Action::ShowHeartbeat(id)) => self.view.shown = id.to_string(),
+            _ => {}
         }
         action
     }
@@ -266,10 +274,11 @@ impl Model {
     }
 
     pub(crate) fn stop_heartbeat(&mut self, index: usize) -> Option<Action> {
-        let beat = self.heartbeats.get(index)?.beat.clone();
-        match self.agents.iter().position(|agent| beat.is_some() && agent.beat == beat) {
+        let Heartbeat { beat, title, .. } = self.heartbeats.get(index)?;
+        let none = format!("{title} has no running beat");
+        match self.agents.iter().position(|agent| beat.is_some() && agent.beat == *beat) {
             Some(agent) => self.stop_agent(agent),
-            None => self.say("it has no running beat"),
+            None => self.say(&none),
         }
     }
 
@@ -284,6 +293,12 @@ impl Model {
     }
 
     fn detail_key(&mut self, key: Key) -> Option<Action> {
+        let request = self.request_of_shown().filter(|_| key == Key::Char('y'));
+        if let Some(id) = request.map(|request| request.id.clone()) {
+            self.detail = None;
+            self.show_request(&id);
+            return Some(Action::Hide);
+        }
         let Some(detail) = &mut self.detail else {
             self.view.screen = Screen::Panes;
             return None;
@@ -316,7 +331,6 @@ impl Model {
     fn request_key(&mut self, key: Key, id: &str) -> Option<Action> {
         let request = self.request(id)?;
         let (is_question, is_doubted) = (!request.questions.is_empty(), request.doubt.is_some());
-        let one = (request.questions.len() == 1).then(|| request.questions[0].options.len());
         match key {
             Key::Esc | Key::Char('q') => self.view.screen = Screen::Panes,
             Key::Char('y') if is_question => return self.say("this is a question; press a to answer it"),
@@ -328,13 +342,11 @@ impl Model {
             Key::Char('n') if !is_question => return Some(Action::Deny(id.to_owned(), None)),
             Key::Char('N') if !is_question => return self.ask(Purpose::Reason(id.to_owned())),
             Key::Char('a') if is_question => return self.ask(Purpose::Answers(id.to_owned(), Vec::new())),
-            Key::Char(digit @ '1'..='9')
-                if one.is_some_and(|options| usize::from(digit as u8 - b'0') <= options) =>
-            {
+            Key::Char(digit @ '1'..='9') if request.option(digit).is_some() => {
                 if !self.view.request.end_was_shown.get() {
                     return self.say("not all of it was shown: scroll to its end first (PgDn)");
                 }
-                return Some(Action::Answer(id.to_owned(), vec![digit.to_string()]));
+                return self.ask(Purpose::Choose(id.to_owned(), digit));
             }
             _ => scroll(&mut self.view.request, key),
         }

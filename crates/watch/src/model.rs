@@ -126,6 +126,7 @@ impl Model {
                 lists_exited: false,
                 prompt: None,
                 message: None,
+                shown: String::new(),
                 help: Pager::default(),
                 request: Pager::default(),
             },

@@ -72,6 +72,8 @@ pub(crate) enum Purpose {
     Filter,
     Search,
     Command,
+    /// This digit again, or Enter, answers the question of this request with the option that it numbers.
+    Choose(String, char),
     /// `y` carries out the action.
     Confirm(Action, String),
     /// `yes`, in full, allows this request.
@@ -99,6 +101,8 @@ pub(crate) struct View {
     pub(crate) lists_exited: bool,
     pub(crate) prompt: Option<Prompt>,
     pub(crate) message: Option<Text>,
+    /// The agent or beat whose transcript was opened.
+    pub(crate) shown: String,
     pub(crate) help: Pager,
     /// The request or problem on the screen.
     pub(crate) request: Pager,

@@ -59,7 +59,10 @@ impl Reading {
         Self {
             dialect,
             parser,
-            transcript: Transcript::default(),
+            transcript: match run.entry.resumes {
+                Some(_) => Transcript::resumed(),
+                None => Transcript::default(),
+            },
             own_events: None,
             is_conversation: run.is_hosted,
             stderr: Vec::new(),

@@ -56,6 +56,9 @@ fn a_deferred_beat_and_the_one_that_continues_it_name_each_other() {
         resumed.contains(&format!("\n  resumes  beat {first}, which waited for an answer\n")),
         "{resumed}"
     );
+    // The call itself is one of the first beat; only its result is not.
+    assert!(shown.contains("\n  Bash(git push)\n"), "{shown}");
+    assert!(resumed.contains("\n  Bash(git push)  "), "{resumed}");
     daemon.stop();
 }
 

@@ -83,7 +83,7 @@ fn a_beat_is_stopped_after_a_second_key() {
     watching(&env, |terminal| {
         until_row(terminal, "site ", "disabled");
         terminal.send("s");
-        until(terminal, SMALL, "it has no running beat");
+        until(terminal, SMALL, "site has no running beat");
         let mut beat = env.murmur(["beat", "site"]).start();
         until_row(terminal, "site ", "running");
         terminal.send("2");
@@ -177,7 +177,7 @@ fn a_request_that_the_guard_doubts_needs_yes_in_full() {
 fn a_question_is_answered_with_a_digit_or_in_words() {
     let asked = json!({ "questions": [{ "question": "Which database?", "header": "Database",
         "options": [{ "label": "Postgres" }, { "label": "SQLite" }] }] });
-    for (keys, answer) in [("2", "SQLite"), ("a=DuckDB\r", "DuckDB")] {
+    for (keys, answer) in [("22", "SQLite"), ("a=DuckDB\r", "DuckDB")] {
         let env = Env::new();
         env.workspace_calling("model: x", &[call("t1", "AskUserQuestion", &asked)]);
         let daemon = env.daemon();

@@ -45,6 +45,18 @@ fn a_call_comes_with_its_result_and_before_what_follows() {
 }
 
 #[test]
+fn a_result_of_an_earlier_runs_call_is_shown_once() {
+    let mut transcript = Transcript::resumed();
+    transcript.result("old", "pushed", false, None);
+    transcript.result("old", "pushed", false, None);
+    transcript.call(call("a", ""));
+    transcript.result("a", "yes", false, None);
+    transcript.result("a", "again", false, None);
+    let shown: Vec<String> = transcript.finish().map(short).collect();
+    assert_eq!(shown, ["call  pushed false None", "call a! yes false None"]);
+}
+
+#[test]
 fn a_blocked_call_is_shown_whether_it_was_announced_or_not() {
     let mut transcript = Transcript::default();
     transcript.call(call("a", ""));

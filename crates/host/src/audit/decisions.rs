@@ -3,8 +3,8 @@
 use super::{RefusedCalls, describe};
 use murmur_core::id::AgentId;
 use murmur_core::permit::decision::{DecidedBy, DecisionKind};
-use murmur_store::journal::decisions::DecisionLine;
 use murmur_store::journal::decisions::read::Decided;
+use murmur_store::journal::decisions::{DecisionLine, WITHDRAWN};
 use secrets::mask;
 use serde_json::{Map, Value};
 use std::collections::{HashMap, VecDeque};
@@ -240,7 +240,12 @@ impl Decisions {
             DecisionKind::Allow => self.allowing.insert(line.tool_use_id.clone(), bytes.to_owned()),
             DecisionKind::Deny | DecisionKind::Defer => self.allowing.remove(&line.tool_use_id),
         };
+        // Nobody denied a call whose request ended with its agent: such a call doesn't run, but is no denial.
+        let is_withdrawn = line.by == DecidedBy::Nobody && line.reason == WITHDRAWN;
         self.decide(line.tool_use_id, &line.tool, line.decision);
+        if is_withdrawn {
+            self.denied.pop();
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 use super::*;
 use murmur_agent::event::Json;
+use murmur_store::journal::decisions::WITHDRAWN;
 use serde_json::json;
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -16,8 +17,12 @@ fn path(folder: &tempfile::TempDir) -> PathBuf {
 }
 
 fn write(path: &Path, agent: &str, id: &str, decision: &str, by: &Value) {
+    write_because(path, agent, id, (decision, "why"), by);
+}
+
+fn write_because(path: &Path, agent: &str, id: &str, (decision, reason): (&str, &str), by: &Value) {
     let line = json!({ "ts": "x", "agent": agent, "tool": "Bash", "input": "{\"command\":\"ls\"}", "cwd": "/",
-        "session": "s", "toolUseId": id, "decision": decision, "by": by, "reason": "why", "durationMs": 1 });
+        "session": "s", "toolUseId": id, "decision": decision, "by": by, "reason": reason, "durationMs": 1 });
     let mut file = OpenOptions::new().append(true).create(true).open(path).unwrap();
     writeln!(file, "{line}").unwrap();
 }
@@ -69,6 +74,24 @@ fn a_call_that_ran_undecided_is_reported() {
         Some("Bash(run t3)".to_owned())
     );
     assert_eq!(watch.audit.refusals(), Refusals::default());
+}
+
+#[test]
+fn a_call_whose_request_was_withdrawn_was_not_denied() {
+    let mut watch = Watch::new();
+    let nobody = json!({ "kind": "nobody" });
+    let mut write = |id, reason| {
+        write_because(&path(&watch.folder), "a", id, ("deny", reason), &nobody);
+        watch.audit.denials()
+    };
+    assert_eq!(write("t1", WITHDRAWN), [""; 0]);
+    assert_eq!(write("t2", "nobody answered within 1m"), ["Bash"]);
+    assert_eq!(write("t3", WITHDRAWN), ["Bash"]);
+    // It must not have run all the same.
+    let said = "a call ran although it was denied: Bash(run t1)";
+    assert_eq!(watch.call("t1", "hi", false), None);
+    let end = Event::Text { message: "m".into(), parent: "".into(), text: "well".into(), is_chunk: false };
+    assert_eq!(watch.audit.breach(&end).as_deref(), Some(said));
 }
 
 #[test]

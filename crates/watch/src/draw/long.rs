@@ -43,7 +43,12 @@ pub(super) fn detail(buffer: &mut Buffer, mut area: Rect, model: &Model) {
     } else {
         format!("  /{}", crate::Text::new(&detail.pager.search))
     };
-    title(buffer, &mut area, &detail.title, &format!("{state}{search}"));
+    let waits = match (model.request_of_shown(), state) {
+        (None, _) => "",
+        (Some(_), "") => "waits for you",
+        (Some(_), _) => ", waits for you",
+    };
+    title(buffer, &mut area, &detail.title, &format!("{state}{waits}{search}"));
     if area.height >= 12 {
         for text in &detail.head {
             pieces(buffer, take_first(&mut area), &[(text.to_string(), DIM)]);

@@ -16,6 +16,12 @@ impl Model {
             self.view.prompt = None;
             return (key == Key::Char('y')).then_some(action);
         }
+        if let Purpose::Choose(id, digit) = purpose {
+            let (id, digit) = (id.clone(), *digit);
+            self.view.prompt = None;
+            let is_confirmed = matches!(key, Key::Enter) || key == Key::Char(digit);
+            return is_confirmed.then(|| Action::Answer(id, vec![digit.to_string()]));
+        }
         match key {
             Key::Char(letter) if typed.chars().count() < MAX_TYPED => typed.push(letter),
             Key::Backspace if typed.is_empty() => return self.leave_prompt(),
@@ -45,7 +51,7 @@ impl Model {
 
     fn entered(&mut self, purpose: Purpose, typed: String) -> Option<Action> {
         match purpose {
-            Purpose::Filter | Purpose::Confirm(..) => None,
+            Purpose::Filter | Purpose::Confirm(..) | Purpose::Choose(..) => None,
             Purpose::Search => {
                 if self.detail.as_mut()?.pager.search(&typed) || typed.is_empty() {
                     return None;

@@ -4,7 +4,7 @@ use crate::draw::tests::{model, press, screen};
 use crate::input::Action;
 use crate::keys::Key;
 use crate::model::{Model, Update};
-use crate::rows::{HeartbeatState, LineKind, Problem, Request, TranscriptLine};
+use crate::rows::{HeartbeatState, LineKind, Problem, Question, Request, TranscriptLine};
 use crate::text::Text;
 
 /// The action of the last of these keys; a frame is drawn before each.
@@ -66,9 +66,44 @@ fn a_question_is_answered_by_number_or_text() {
     assert_eq!(act(&mut model, "y"), None);
     assert_eq!(act(&mut model, "3"), None);
     let answer = |text: &str| Some(Action::Answer("k3m9x2aa".to_owned(), vec![text.to_owned()]));
-    assert_eq!(act(&mut model, "2"), answer("2"));
+    assert_eq!(act(&mut model, "22"), answer("2"));
+    assert_eq!(act(&mut model, "\n1\n"), answer("1"));
     assert_eq!(act(&mut model, "\na=never\n"), answer("=never"));
     assert_eq!(act(&mut model, "\na\n"), None);
+}
+
+#[test]
+fn a_digit_answers_only_once_it_is_confirmed() {
+    let mut model = model();
+    press(&mut model, "3j\n");
+    assert_eq!(act(&mut model, "2"), None);
+    let footer = |model: &Model| screen(model, 80, 24).lines().last().unwrap().trim_end().to_owned();
+    assert_eq!(footer(&model), "answer Friday? 2 or Enter, or any other key:");
+    for other in ["1", "y", "\u{1b}"] {
+        assert_eq!(act(&mut model, other), None, "{other}");
+        assert_eq!(footer(&model), "a answer  1-9 choose  PgDn scroll  Esc back");
+        assert_eq!(act(&mut model, "2"), None, "{other}");
+    }
+    let mut long = request(&model, "k3m9x2aa");
+    long.questions[0].options[1] = Text::new(&"On a Friday ".repeat(20));
+    model.on(Update::Opened(long));
+    assert!(footer(&model).ends_with("…? 2 or Enter, or any other key:"), "{}", footer(&model));
+}
+
+#[test]
+fn digits_are_offered_only_where_they_answer() {
+    let mut model = model();
+    press(&mut model, "3j\n");
+    let footer = |model: &Model| screen(model, 80, 24).lines().last().unwrap().trim_end().to_owned();
+    assert_eq!(footer(&model), "a answer  1-9 choose  PgDn scroll  Esc back");
+    let single = request(&model, "k3m9x2aa");
+    let question = single.questions[0].clone();
+    let open = Question { options: Vec::new(), ..question.clone() };
+    for questions in [vec![question.clone(), question], vec![open]] {
+        model.on(Update::Opened(Request { questions, ..single.clone() }));
+        assert_eq!(act(&mut model, "1"), None);
+        assert_eq!(footer(&model), "a answer  PgDn scroll  Esc back");
+    }
 }
 
 #[test]
@@ -113,6 +148,8 @@ fn stopping_asks_first() {
     assert!(screen(&model, 80, 24).contains("stop agent site-1?"));
     assert_eq!(act(&mut model, "n"), None);
     assert_eq!(act(&mut model, "sy"), Some(Action::Stop("site-1".into())));
+    assert_eq!(act(&mut model, "gs"), None);
+    assert!(screen(&model, 80, 24).contains("mail has no running beat"));
     assert_eq!(act(&mut model, "2aGs"), None);
     assert!(screen(&model, 80, 24).contains("murmur cannot stop this agent"));
 }
@@ -177,6 +214,28 @@ fn a_search_in_a_transcript_finds_its_first_line() {
 }
 
 #[test]
+fn the_request_of_a_shown_agent_is_answered_from_its_transcript() {
+    for (keys, opened) in
+        [("2j\n", Action::ShowAgent("site-1".into())), ("jjjj\n", Action::ShowBeat("beat-site".to_owned()))]
+    {
+        let mut model = model();
+        assert_eq!(act(&mut model, keys), Some(opened));
+        model.on(Update::Transcript(Text::new("site"), Vec::new()));
+        let shown = screen(&model, 80, 24);
+        assert!(shown.contains("site  following, waits for you ─"), "{shown}");
+        assert!(shown.contains("\ny answer  j k PgUp"), "{shown}");
+        assert_eq!(act(&mut model, "y"), Some(Action::Hide));
+        assert!(screen(&model, 80, 24).contains("\ny allow  n deny"));
+        assert_eq!(act(&mut model, "y"), Some(Action::Allow("7ggs733k".to_owned())));
+    }
+    let mut model = model();
+    assert_eq!(act(&mut model, "1\n"), Some(Action::ShowHeartbeat("/home/you/mail".into())));
+    model.on(Update::Transcript(Text::new("mail"), Vec::new()));
+    assert!(!screen(&model, 80, 24).contains("waits for you ─"));
+    assert_eq!(act(&mut model, "y"), None);
+}
+
+#[test]
 fn problems_follow_the_requests_in_the_inbox_and_are_not_answered() {
     let mut model = model();
     let problem = |id: &str, kind, text: &str, command: &str| Problem {
@@ -196,7 +255,7 @@ fn problems_follow_the_requests_in_the_inbox_and_are_not_answered() {
     ]));
     press(&mut model, "3");
     insta::assert_snapshot!(screen(&model, 80, 9), @"
-    murmur 0.1.0, up 2h05m  1 running, 4 agents  5 waiting for you
+    murmur 0.1.0, up 2h05m  1 beat running, 4 agents  5 waiting for you
      1 heartbeats  2 agents  3 inbox(5)  4 log  5 limits
     inbox (5) ──────────────────────────────────────────────────────────────────────
     NO.    LEFT AGENT           TOOL        REQUEST                              AGE
