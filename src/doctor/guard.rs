@@ -136,7 +136,7 @@ mod tests {
             ("/nonexistent/murmur-hook PreToolUse || exit 2", "`sudo true` is blocked without a decision"),
             ("grep -q tool_name || exit 2", "`sudo true` is not refused"),
             (
-                "read call; case $call in *sudo*) ANSWER;; this*) exit 2;; esac",
+                "read call; case $call in *sudo*) ANSWER;; not*) exit 2;; esac",
                 "a call that nobody can approve is not refused",
             ),
             ("ANSWER", "`true` is blocked without a decision"),
