@@ -120,7 +120,12 @@ pub(super) fn meant<'a>(
     let called = Called::of(typed, &env.read_data_dir()?, env);
     let find = |agents: &[&'a Agent]| {
         let candidate = |agent: &&Agent| {
-            called.agent(&agent.agent_id, None, &agent.workspace, agent.heartbeat.as_deref())
+            called.agent(
+                &agent.agent_id,
+                agent.project.as_deref(),
+                &agent.workspace,
+                agent.heartbeat.as_deref(),
+            )
         };
         let candidates: Vec<Candidate> = agents.iter().map(candidate).collect();
         let last =

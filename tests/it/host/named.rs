@@ -1,5 +1,6 @@
 //! What the agents of beats are called by the commands for agents.
 
+use super::{ID, Live};
 use crate::env::{Env, ended};
 use serde_json::json;
 
@@ -45,4 +46,14 @@ fn a_heartbeat_title_or_folder_stands_for_the_agent_of_its_beat() {
     for child in [attached, beat, other] {
         ended(child);
     }
+}
+
+#[test]
+fn a_project_stands_for_its_agent_in_agent_show() {
+    let env = Env::new();
+    env.site(&json!({}));
+    let agent = Live::of(&env, env.spawning(ID, &["--json", "--project", "bakery"]));
+    assert_eq!(env.murmur(["agent", "show", "bakery", "--json"]).json()["agent"]["agent_id"], ID);
+    agent.stop();
+    agent.wait_for_end();
 }
