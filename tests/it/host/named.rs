@@ -57,3 +57,13 @@ fn a_project_stands_for_its_agent_in_agent_show() {
     agent.stop();
     agent.wait_for_end();
 }
+
+#[test]
+fn the_hint_for_the_agent_of_a_beat_that_is_over_is_to_show_the_beat() {
+    let env = Env::new();
+    env.workspace("site", "Do it.");
+    env.run(["beat", "site"]);
+    let agent = env.journal()[0]["agent"].as_str().unwrap().to_owned();
+    let said = env.run(["agent", "show", &agent]);
+    assert!(said.contains(&format!("| hint: see: murmur show {agent}\n")), "{said}");
+}
