@@ -54,6 +54,9 @@ fn a_project_stands_for_its_agent_in_agent_show() {
     env.site(&json!({}));
     let agent = Live::of(&env, env.spawning(ID, &["--json", "--project", "bakery"]));
     assert_eq!(env.murmur(["agent", "show", "bakery", "--json"]).json()["agent"]["agent_id"], ID);
+    // Its capture is listed under its id.
+    let listed = env.run(["capture", "list"]);
+    assert!(listed.lines().any(|line| line.ends_with(&format!("  {ID}"))), "{listed}");
     agent.stop();
     agent.wait_for_end();
 }
