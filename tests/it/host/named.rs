@@ -59,6 +59,8 @@ fn a_project_stands_for_its_agent_in_agent_show() {
     assert!(listed.lines().any(|line| line.ends_with(&format!("  {ID}"))), "{listed}");
     agent.stop();
     agent.wait_for_end();
+    let shown = env.run(["agent", "show", ID]);
+    assert!(shown.starts_with(&format!("{ID}  exited\n")), "{shown}");
 }
 
 #[test]
