@@ -103,6 +103,8 @@ pub struct Agent {
     pub git_branch: String,
     /// The folder it works in.
     pub workspace: PathBuf,
+    /// Its project, according to its host.
+    pub project: Option<String>,
     /// The name of the heartbeat whose beat it runs, according to its host.
     pub heartbeat: Option<String>,
     /// Its process id, if known.

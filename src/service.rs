@@ -26,12 +26,13 @@ pub struct Service {
     pub environment: Vec<(&'static str, PathBuf)>,
 }
 
-/// The variables that locate settings, Claude Code's folder and captures, each with its default below the home folder.
+/// The variables that locate settings, agents' own folders and captures, each with its default below the home folder.
 /// The default of the last one depends on another variable, so it has none here.
-const VARIABLES: [(&str, Option<&str>); 4] = [
+const VARIABLES: [(&str, Option<&str>); 5] = [
     ("XDG_CONFIG_HOME", Some(".config")),
     ("XDG_STATE_HOME", Some(".local/state")),
     ("CLAUDE_CONFIG_DIR", Some(".claude")),
+    ("CODEX_HOME", Some(".codex")),
     ("DERUN_STATE_ROOT", None),
 ];
 
@@ -205,7 +206,7 @@ mod tests {
         let dict = "<key>EnvironmentVariables</key><dict><key>XDG_CONFIG_HOME</key><string>/my \"100%\"/$c&amp;f</string></dict>";
         assert!(service.plist().unwrap().lines().any(|found| found.trim() == dict));
         let told = |value: &str| Service::environment_of(Path::new("/home/u"), |_| Some(value.into())).len();
-        assert_eq!([told("relative"), told(""), told("/home/u/.claude"), told("/x")], [0, 0, 3, 4]);
+        assert_eq!([told("relative"), told(""), told("/home/u/.claude"), told("/x")], [0, 0, 4, 5]);
         let without = Service { environment: Vec::new(), ..service };
         assert!(!(without.unit().unwrap() + &without.plist().unwrap()).contains("Environment"));
     }

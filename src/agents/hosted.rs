@@ -19,6 +19,8 @@ pub struct Hosted {
     pub backend: Option<Backend>,
     /// The folder it works in; empty if unknown.
     pub worktree: PathBuf,
+    /// Its project, if known.
+    pub project: Option<String>,
     /// Claude Code's id of the conversation.
     pub session_id: Option<SessionId>,
     /// The beat that it runs.
@@ -98,7 +100,8 @@ impl Hosted {
         let started_at = info.and_then(|info| time(&info.started_at));
         let beat = info.and_then(|info| info.beat.clone());
         let heartbeat = info.and_then(|info| info.heartbeat.clone());
-        Self { status, backend, worktree, session_id, beat, heartbeat, started_at, at, task: None }
+        let project = info.map(|info| info.project.clone());
+        Self { status, backend, worktree, project, session_id, beat, heartbeat, started_at, at, task: None }
     }
 
     /// Whether its host is alive.

@@ -167,6 +167,7 @@ impl AgentSources<'_> {
                 .find(|folder| !folder.as_os_str().is_empty())
                 .cloned()
                 .unwrap_or_default(),
+            project: self.host.and_then(|host| host.project.clone()),
             heartbeat: self.host.and_then(|host| host.heartbeat.clone()),
             pid,
             session_id: ids.into_iter().flatten().next().cloned(),

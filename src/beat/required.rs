@@ -187,7 +187,7 @@ fn read(dir: &DataDir) -> StartedServers {
 fn update(dir: &DataDir, change: impl FnOnce(&mut BTreeMap<String, Timestamp>)) {
     let updated = || -> io::Result<()> {
         let _lock = lock::lock(&dir.mcp_servers_lock())?;
-        let mut all = read(dir);
+        let mut all: StartedServers = versioned::read_known(&dir.mcp_servers())?;
         change(&mut all.started);
         versioned::write(&dir.mcp_servers(), &all)
     };

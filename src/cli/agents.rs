@@ -14,6 +14,7 @@ use super::args::Agents;
 use super::called::Called;
 use super::requests;
 use super::runtime;
+use super::show::latest;
 use super::style::Style;
 use super::user_env::UserEnv;
 use crate::agents::{self, Agent, Sources};
@@ -24,13 +25,14 @@ use murmur_core::config::problem::Problem;
 use murmur_core::config::quiet::Quiet;
 use murmur_core::config::settings::Settings;
 use murmur_core::naming::{self, Candidate, LAST};
+use murmur_store::journal::entry::JournalEntry;
 use murmur_store::pulse::health::Health;
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use sys::error::Hinted;
 use sys::failure;
-use sys::{clock, terminal};
+use sys::{clock, shell, terminal};
 use waiting::Waiting;
 
 pub(super) fn run(args: &Agents, env: &UserEnv) -> anyhow::Result<ExitCode> {
@@ -106,7 +108,14 @@ pub(super) fn show(args: &AgentShow, env: &UserEnv) -> anyhow::Result<ExitCode> 
 fn chosen(typed: &str, agents: &[Agent], env: &UserEnv) -> anyhow::Result<String> {
     match meant(typed, agents, env)? {
         Some(agent) => Ok(agent.agent_id.clone()),
-        None => bail!(failure!("no agent {typed:?}"; "see: murmur agent list")),
+        None => {
+            let is_of = |entry: &JournalEntry| entry.agent == typed;
+            let needle = format!("\"agent\":{}", serde_json::to_string(typed)?);
+            let ran = latest(&env.read_data_dir()?, Some(&needle), is_of).ok().flatten();
+            let command =
+                if ran.is_some() { format!("show {}", shell::word(typed)) } else { "agent list".to_owned() };
+            bail!(failure!("no agent {typed:?}"; "see: murmur {command}"))
+        }
     }
 }
 
@@ -120,7 +129,12 @@ pub(super) fn meant<'a>(
     let called = Called::of(typed, &env.read_data_dir()?, env);
     let find = |agents: &[&'a Agent]| {
         let candidate = |agent: &&Agent| {
-            called.agent(&agent.agent_id, None, &agent.workspace, agent.heartbeat.as_deref())
+            called.agent(
+                &agent.agent_id,
+                agent.project.as_deref(),
+                &agent.workspace,
+                agent.heartbeat.as_deref(),
+            )
         };
         let candidates: Vec<Candidate> = agents.iter().map(candidate).collect();
         let last =

@@ -168,6 +168,9 @@ Claude Code.")]
     /// Print the names that a shell offers for the last word
     #[command(hide = true)]
     Offer {
+        /// Print nothing, and fail unless the last word can only be a name or an ID
+        #[arg(long)]
+        only_names: bool,
         /// Words of the command line
         #[arg(last = true)]
         words: Vec<String>,

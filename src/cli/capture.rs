@@ -10,12 +10,14 @@ use derun::cli::args::{Run, Sessions, Show};
 use derun::cli::stdout::note;
 use derun::cli::{self, captures, sessions};
 use murmur_core::naming::{self, Candidate, LAST};
+use murmur_host::record::Record;
+use murmur_host::state::AgentKind;
 use murmur_store::journal::read::{self, Filter, FoundEntry};
 use std::collections::{HashMap, HashSet};
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
-use sys::failure;
+use sys::{failure, process_lock};
 
 /// How many of the newest journal lines are searched for beats.
 const SEARCHED: usize = 10_000;
@@ -34,7 +36,7 @@ pub(super) fn list(args: &Sessions, env: &UserEnv) -> anyhow::Result<ExitCode> {
     sessions::run_named(args, |ids| beats(ids, env).unwrap_or_default())
 }
 
-/// The heartbeat and outcome of each beat whose capture is in `ids`.
+/// The heartbeat and outcome of each beat whose capture is in `ids`, and the id of each hosted agent.
 fn beats(ids: &[&str], env: &UserEnv) -> anyhow::Result<HashMap<String, String>> {
     let mut wanted: HashSet<&str> = ids.iter().copied().collect();
     let dir = env.read_data_dir()?;
@@ -51,6 +53,18 @@ fn beats(ids: &[&str], env: &UserEnv) -> anyhow::Result<HashMap<String, String>>
             let name = short.of_heartbeat(&entry.workspace, entry.heartbeat.as_deref());
             names.insert(capture.to_string(), format!("{name}: {}{what}", word(&entry)));
         }
+    }
+    for record in process_lock::all(&dir.hosts())?.iter().filter_map(|found| Record::parse(&found.text)) {
+        let Record { info, capture: Some(capture), .. } = record else { continue };
+        // A running beat has no outcome yet.
+        let named = match info.kind {
+            AgentKind::Live => info.agent_id.to_string(),
+            AgentKind::Beat => {
+                let workspace = info.worktree.to_string_lossy();
+                format!("{}: running", short.of_heartbeat(&workspace, info.heartbeat.as_deref()))
+            }
+        };
+        names.entry(capture.to_string()).or_insert(named);
     }
     Ok(names)
 }

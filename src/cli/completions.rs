@@ -152,12 +152,16 @@ _{name}_words() {{
     )
 }
 
-/// Adds names and ids to what bash offers.
+/// Adds names and ids to what bash offers. Where only those fit, it offers no files if there are none.
 const NAMES: &str = r#"
         while IFS= read -r word; do
             printf -v word %q "$word"
             COMPREPLY+=("$word")
-        done < <("$1" offer -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)"#;
+        done < <("$1" offer -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+        if [[ ${#COMPREPLY[@]} == 0 ]] &&
+            "$1" offer --only-names -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null; then
+            compopt +o bashdefault +o default
+        fi"#;
 
 /// The end of the elvish script, and its replacement, which also offers names and ids. Other words have no entry.
 const ELVISH: (&str, &str) = (

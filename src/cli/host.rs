@@ -5,6 +5,7 @@
 mod attach;
 mod chat;
 mod context;
+mod early_end;
 mod list;
 mod send;
 mod serve;

@@ -50,6 +50,15 @@ pub(super) fn run(words: &[String], env: &UserEnv) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Succeeds if the last of `words` can't be a file: a shell without a name or id to offer then offers nothing.
+pub(super) fn only_names(words: &[String]) -> ExitCode {
+    let place = words.split_last().and_then(|(_, before)| place(&args::full(), before));
+    match place {
+        Some(Operand { kind: Noun::Heartbeat, .. }) | None => ExitCode::FAILURE,
+        Some(_) => ExitCode::SUCCESS,
+    }
+}
+
 /// What is named in the place of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Operand {

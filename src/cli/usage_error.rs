@@ -123,6 +123,11 @@ mod tests {
                 "--outcome \"eror\" is not a known value; did you mean \"error\"? Write ok, attention, error, limited, skipped or stopped; see: murmur log --help",
             ),
             (
+                "murmur log site's",
+                r#"extra argument "site's"; write --name 'site'\''s'; see: murmur log --help"#,
+            ),
+            ("murmur usage site", r#"extra argument "site"; see: murmur usage --help"#),
+            (
                 "murmur --data-dir x log --folow",
                 "unknown option \"--folow\"; did you mean \"--follow\"? See: murmur log --help",
             ),

@@ -78,10 +78,8 @@ pub(super) fn add(args: &Add, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let seen = seen(&dir, env, &workspace)?;
     let settings = Settings::read(&env.settings_dir()?.settings()).ok();
     for heartbeat in &seen {
-        // Other problems are not about this command.
-        let is_new = heartbeat.problem.is_none() || agent.is_some();
-        if let Some(problem) = heartbeat.problem(settings.as_ref()).filter(|_| is_new) {
-            warn(problem.line())?;
+        if let Some(problem) = heartbeat.problem(settings.as_ref()) {
+            problem.all().map(Hinted::line).try_for_each(warn)?;
         }
     }
     let unapproved = seen.into_iter().filter(|heartbeat| !heartbeat.approved);

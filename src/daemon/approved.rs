@@ -64,7 +64,7 @@ pub fn mark(dir: &DataDir, heartbeats: &mut [Heartbeat], now: Timestamp) {
 /// Approves these heartbeats of `workspace`.
 pub fn approve(dir: &DataDir, workspace: &Path, names: &[&str]) -> io::Result<()> {
     let _lock = lock::lock(&dir.approved_lock())?;
-    let mut approved = read(dir);
+    let mut approved = versioned::read_known::<Contents>(&dir.approved())?.approved;
     approved.extend(names.iter().map(|name| Approval::of(workspace, name)));
     versioned::write(&dir.approved(), &Contents { approved })
 }

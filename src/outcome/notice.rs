@@ -163,6 +163,7 @@ mod tests {
             current_task: "Fix the build".to_owned(),
             git_branch: "main".to_owned(),
             workspace: "/w".into(),
+            project: None,
             heartbeat: None,
             pid: None,
             session_id: Some(murmur_core::id::SessionId::new("s")),

@@ -44,7 +44,7 @@ fn an_unusable_heartbeat_file_is_named() {
     env.register(&[&site]);
     std::fs::remove_file(&file).unwrap();
     assert_snapshot!(refused(&env), @"
-    error [S] [ENV]/site/HEARTBEAT.md: HEARTBEAT.md not found; create it, or run `murmur init` in its folder
+    error [S] [ENV]/site/HEARTBEAT.md: not found; create it, or run `murmur init` in its folder
     [exit 1]
     ");
     std::fs::create_dir(&file).unwrap();

@@ -50,6 +50,30 @@ fn bash_loads_and_uses_its_completions() {
 }
 
 #[test]
+fn bash_offers_no_files_in_place_of_ids() {
+    let env = Env::new();
+    let file = env.home().join("murmur.bash");
+    std::fs::write(&file, completions("bash", "murmur")).unwrap();
+    let options = |words: &[&str]| {
+        let line = "source \"$0\"; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1))
+            of=$(complete -p murmur); of=${of##*-F }; compopt() { echo \"$@\"; }
+            \"${of%% *}\" \"$MURMUR\" \"${COMP_WORDS[-1]}\" \"${COMP_WORDS[-2]}\" | grep bashdefault";
+        let start = ["--norc", "-c", line, file.to_str().unwrap()];
+        let murmur = env!("CARGO_BIN_EXE_murmur");
+        let output = env.program("bash", start.iter().chain(words)).set("MURMUR", murmur).output();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for words in [&["allow"][..], &["agent", "stop"], &["capture", "show"], &["show"]] {
+        let words = [&["murmur"], words, &[""]].concat();
+        assert_eq!(options(&words), "+o bashdefault +o default\n", "{words:?}");
+    }
+    for words in [&["beat"][..], &["edit"], &["add"], &["log", "--workspace"]] {
+        let words = [&["murmur"], words, &[""]].concat();
+        assert_eq!(options(&words), "", "{words:?}");
+    }
+}
+
+#[test]
 fn no_shell_completes_hidden_commands() {
     let env = Env::new();
     let help = offered(&env, &["murmur", "help", ""]);

@@ -222,6 +222,7 @@ fn the_service_gets_the_shells_variables_for_settings_folders() {
     };
     assert_eq!(printed("XDG_CONFIG_HOME", "/my c"), "Environment=\"XDG_CONFIG_HOME=/my c\"");
     assert_eq!(printed("CLAUDE_CONFIG_DIR", "/c"), "Environment=\"CLAUDE_CONFIG_DIR=/c\"");
+    assert_eq!(printed("CODEX_HOME", "/x"), "Environment=\"CODEX_HOME=/x\"");
     assert_eq!(printed("DERUN_STATE_ROOT", "/s"), "Environment=\"DERUN_STATE_ROOT=/s\"");
     assert_eq!(printed("XDG_STATE_HOME", env.home().join(".local/state").to_str().unwrap()), "");
 }

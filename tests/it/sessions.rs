@@ -236,6 +236,21 @@ fn a_state_root_that_is_not_a_folder_is_an_error() {
 }
 
 #[test]
+fn a_state_root_that_cannot_be_read_is_an_error() {
+    let place = Captures::new();
+    let root = place.env.root().join("loop");
+    std::os::unix::fs::symlink("loop", &root).unwrap();
+    for command in [&["sessions"][..], &["show", "x"], &["capture", "list"], &["gc"]] {
+        let said = place.env.murmur(command.iter().copied()).set("DERUN_STATE_ROOT", &root).run();
+        assert!(said.contains("Too many levels of symbolic links"), "{command:?}: {said}");
+        assert!(said.ends_with("[exit 1]"), "{command:?}: {said}");
+    }
+    let offered =
+        place.env.murmur(["offer", "--", "capture", "show", ""]).set("DERUN_STATE_ROOT", &root).run();
+    assert_eq!(offered, "[exit 0]");
+}
+
+#[test]
 fn a_beats_capture_is_listed_with_its_heartbeat_and_outcome() {
     let env = Env::new();
     env.workspace("site", "Do it.");

@@ -24,14 +24,16 @@ fn a_workspace_is_added_once_and_listed_with_its_named_heartbeats() {
     let site = env.workspace("site", "Do it.");
     site.named("nightly", "---\ncron: '0 3 * * *'\ntz: Europe/Berlin\n---\nCount.");
     site.named("typo", "---\nintervall: 1h\n---\nCount.");
-    assert_snapshot!(env.run(["workspaces", "add", "site", "--interval", "90m"]), @"
+    assert_snapshot!(env.run(["workspaces", "add", "site", "--interval", "90m"]), @r#"
     registered [ENV]/site
+    | warning: [ENV]/site/heartbeats/typo/HEARTBEAT.md:2:1: unknown key "intervall"; did you mean "interval"?
     [exit 0]
-    ");
-    assert_snapshot!(env.run(["workspaces", "add", site.path()]), @"
+    "#);
+    assert_snapshot!(env.run(["workspaces", "add", site.path()]), @r#"
     [ENV]/site is already registered
+    | warning: [ENV]/site/heartbeats/typo/HEARTBEAT.md:2:1: unknown key "intervall"; did you mean "interval"?
     [exit 0]
-    ");
+    "#);
     assert_snapshot!(env.run(["workspaces", "list"]), @r#"
     [ENV]/site  every 1h30m
     [ENV]/site::heartbeats/nightly/HEARTBEAT.md  cron 0 3 * * * Europe/Berlin  (nightly)

@@ -155,6 +155,18 @@ impl Store {
         Ok(Self { root: root.to_path_buf(), sessions: opened.map_err(unusable)? })
     }
 
+    /// Opens the store at `root`; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`StoreError::Unusable`], also if nobody can tell whether there is one.
+    pub fn open_existing(root: &Path) -> Result<Option<Self>, StoreError> {
+        match root.join("sessions").try_exists() {
+            Ok(false) => Ok(None),
+            // Opening it reports any error.
+            Ok(true) | Err(_) => Self::open(root).map(Some),
+        }
+    }
+
     /// The state root.
     #[must_use]
     pub fn root(&self) -> &Path {

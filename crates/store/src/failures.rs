@@ -1,7 +1,7 @@
 //! failures.json: the failures in a row of heartbeats.
 //!
 //! The daemon writes it as beats end, and `murmur resume` resets it, both under a lock. A file that is not
-//! readable counts as empty: the heartbeats run as scheduled.
+//! readable counts as empty: the heartbeats run as scheduled. Only one with an unknown format or version is replaced.
 
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::HeartbeatId;
@@ -69,7 +69,7 @@ pub fn reset(
 
 fn change(dir: &DataDir, change: impl FnOnce(&mut Streaks)) -> io::Result<()> {
     let _lock = lock::lock(&dir.failures_lock())?;
-    let mut heartbeats = read(dir).unwrap_or_default();
+    let mut heartbeats = versioned::read_known::<Contents>(&dir.failures())?.heartbeats;
     change(&mut heartbeats);
     versioned::write(&dir.failures(), &Contents { heartbeats })
 }
@@ -77,6 +77,7 @@ fn change(dir: &DataDir, change: impl FnOnce(&mut Streaks)) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::FileTypeExt;
 
     fn streak(failures: u32) -> Streak {
         Streak {
@@ -117,5 +118,18 @@ mod tests {
         assert!(read(&dir).unwrap_err().line().ends_with("counted from 0; remove it"));
         set(&dir, &HeartbeatId::parse("/a"), Some(streak(1))).unwrap();
         assert_eq!(read(&dir).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
+        let id = HeartbeatId::parse("/a");
+        // Not even root can read a socket, but anybody can replace it.
+        let _socket = std::os::unix::net::UnixListener::bind(dir.failures()).unwrap();
+        let error = set(&dir, &id, Some(streak(1))).unwrap_err();
+        assert!(error.to_string().starts_with("cannot read "), "{error}");
+        reset(&dir, &[id], false, "2026-02-03T11:00:00Z".parse().unwrap()).unwrap_err();
+        assert!(dir.failures().metadata().unwrap().file_type().is_socket());
     }
 }

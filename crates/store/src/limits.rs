@@ -68,10 +68,10 @@ pub fn read(dir: &DataDir) -> Result<Limits, Failure> {
     }
 }
 
-/// Changes the file, unless `change` returns that there is nothing to change. An invalid file is replaced.
+/// Changes the file, unless `change` returns that there is nothing to change. Other contents are replaced.
 pub fn update(dir: &DataDir, change: impl FnOnce(&mut Limits) -> bool) -> io::Result<()> {
     let _lock = lock::lock(&dir.limits_lock())?;
-    let mut limits = read(dir).unwrap_or_default();
+    let mut limits = versioned::read_known::<Limits>(&dir.limits())?;
     if !change(&mut limits) {
         return Ok(());
     }
@@ -245,6 +245,7 @@ pub fn record(
 mod tests {
     use super::*;
     use murmur_agent::event::{ApiError, RunResult};
+    use std::os::unix::fs::FileTypeExt;
 
     fn report(window: &str, status: &str, resets_at: Option<i64>) -> RateLimit {
         RateLimit { status: status.to_owned(), window: window.to_owned(), resets_at, utilization: Some(0.5) }
@@ -276,6 +277,15 @@ mod tests {
         let (top, dir) = dir();
         record_one(&dir, &[], None);
         assert_eq!(std::fs::read_dir(top.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_not_replaced() {
+        let (_top, dir) = dir();
+        // Not even root can read a socket, but anybody can replace it.
+        let _socket = std::os::unix::net::UnixListener::bind(dir.limits()).unwrap();
+        assert!(update(&dir, |_| true).unwrap_err().to_string().starts_with("cannot read "));
+        assert!(dir.limits().metadata().unwrap().file_type().is_socket());
     }
 
     #[test]

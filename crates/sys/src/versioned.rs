@@ -1,5 +1,6 @@
 //! Small JSON files with a version, such as `{"version":1,…}`, which several processes replace under a lock.
 
+use crate::unreadable::unreadable;
 use crate::{atomic, file};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,15 @@ pub enum ReadError {
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, ReadError> {
     let Some(bytes) = file::read_regular(path)? else { return Ok(None) };
     parse(&bytes).map(Some).ok_or(ReadError::Foreign)
+}
+
+/// Reads the file to change it; a missing one, and one with other contents or another version, is empty.
+pub fn read_known<T: DeserializeOwned + Default>(path: &Path) -> io::Result<T> {
+    match read(path) {
+        Ok(value) => Ok(value.unwrap_or_default()),
+        Err(ReadError::Foreign) => Ok(T::default()),
+        Err(ReadError::Io(error)) => Err(unreadable(path, error)),
+    }
 }
 
 /// Parses a file's contents.

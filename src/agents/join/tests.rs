@@ -30,6 +30,7 @@ impl Case {
             worktree: "/host".into(),
             session_id,
             beat: None,
+            project: None,
             heartbeat: None,
             started_at,
             at,

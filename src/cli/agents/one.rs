@@ -41,7 +41,13 @@ pub(super) fn show(
     }
     let style = Style::of_stdout();
     let age = span(now.duration_since(agent.at));
-    writeln!(out, "{}  {}, {}", style.bold(shown_line(wanted)), state(agent), style.health(agent.health))?;
+    let health = style.health(agent.health);
+    let states = match state(agent) {
+        // Agents that have ended have one word for both.
+        state if state == agent.health.as_str() => health,
+        state => format!("{state}, {health}"),
+    };
+    writeln!(out, "{}  {states}", style.bold(shown_line(wanted)))?;
     let heard = format!("{age} ago, according to its {}", word(agent));
     let pid = agent.pid.map(|pid| pid.to_string()).unwrap_or_default();
     let workspace = agent.workspace.to_string_lossy();

@@ -215,6 +215,7 @@ mod tests {
             current_task: "Mend\u{1b}[2Jing the build".to_owned(),
             git_branch: "main".to_owned(),
             workspace: "/home/me/projects/site".into(),
+            project: None,
             heartbeat: None,
             pid: Some(7),
             session_id: None,

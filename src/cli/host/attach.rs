@@ -366,7 +366,7 @@ fn capture_and_backend(record: Option<Record>) -> Option<(CaptureId, Backend)> {
 }
 
 /// Waits until a host that does not answer has ended, or for a short time.
-async fn wait(record: Option<&Record>) {
+pub(super) async fn wait(record: Option<&Record>) {
     let ending = record.and_then(|record| Identity::watch(&record.host));
     let ended = async {
         match &ending {

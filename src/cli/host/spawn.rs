@@ -38,6 +38,7 @@ pub(in super::super) fn run(args: &HostSpawn, env: &UserEnv) -> anyhow::Result<E
     let worktree = wanted.worktree.clone();
     let launch = wanted.launch()?;
     let agent_id = launch.agent_id.clone();
+    let has_message = launch.message.as_ref().is_some_and(|message| !message.is_empty());
     let pid = runtime()?.block_on(async {
         let path = beat::path(env).await;
         launch.start(dir.root(), &path).await
@@ -56,6 +57,7 @@ pub(in super::super) fn run(args: &HostSpawn, env: &UserEnv) -> anyhow::Result<E
         let from = Some(0);
         return super::attach(&HostAttach { agent: agent_id.to_string(), from, json: args.json }, env);
     }
+    runtime()?.block_on(super::early_end::check(&dir, &agent_id, has_message))?;
     let mut out = stdout().lock();
     if args.json {
         print_json(&mut out, "agent-start/1", &json!({ "agent_id": agent_id, "pid": pid }))?;

@@ -21,10 +21,8 @@ impl Collector<'_> {
     /// Removes captures from the store at `root`, if there is one.
     pub(super) fn captures(&mut self, root: &Path, limits: &Captures) {
         let sessions = root.join("sessions");
-        if !sessions.is_dir() {
-            return;
-        }
-        let collected = Store::open(root).map_err(io::Error::other).and_then(|store| {
+        let collected = Store::open_existing(root).map_err(io::Error::other).and_then(|store| {
+            let Some(store) = store else { return Ok(()) };
             self.beats(&store, &sessions, limits)?;
             self.expired(&store, &sessions)
         });

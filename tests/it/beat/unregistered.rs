@@ -31,7 +31,7 @@ fn a_registered_workspace_without_a_heartbeat_file_journals_an_error() {
     env.register(&[&site]);
     std::fs::remove_file(site.0.join("HEARTBEAT.md")).unwrap();
     assert_snapshot!(env.run(["beat", "site"]), @"
-    error [S] [ENV]/site/HEARTBEAT.md: HEARTBEAT.md not found; create it, or run `murmur init` in its folder
+    error [S] [ENV]/site/HEARTBEAT.md: not found; create it, or run `murmur init` in its folder
     [exit 1]
     ");
     assert_eq!(env.journal()[0]["outcome"], "error");

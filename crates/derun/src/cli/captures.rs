@@ -11,7 +11,7 @@ pub fn store() -> Result<Store, StoreError> {
 
 /// Opens the store for reading; `None` if there is none.
 pub fn existing() -> Result<Option<Store>, StoreError> {
-    if root()?.exists() { store().map(Some) } else { Ok(None) }
+    Store::open_existing(&root()?)
 }
 
 /// The path of the store, made absolute if the variable has a relative one.

@@ -49,7 +49,12 @@ pub fn describe(
         ErrorKind::UnknownArgument if option.starts_with('-') => {
             (failure!("unknown option {option:?}"), None)
         }
-        ErrorKind::UnknownArgument => (failure!("extra argument {shown:?}"), None),
+        ErrorKind::UnknownArgument => {
+            // `murmur log site`
+            let takes_names = command.get_arguments().any(|arg| arg.get_long() == Some("name"));
+            let named = takes_names.then(|| format!("write --name {}", sys::shell::word(shown)));
+            (failure!("extra argument {shown:?}"), named)
+        }
         ErrorKind::InvalidValue if value.is_empty() => {
             (failure!("{option} needs a value"), Some(accepted().1))
         }

@@ -20,11 +20,7 @@ impl StateRoot {
 
     /// Opens the store, if it exists.
     pub fn open(&self) -> Result<Option<Store>, StoreError> {
-        match self.root.join("sessions").try_exists() {
-            Ok(false) => Ok(None),
-            // Opening it reports any error.
-            Ok(true) | Err(_) => Store::open(&self.root).map(Some),
-        }
+        Store::open_existing(&self.root)
     }
 
     /// Opens a session to read it.

@@ -105,7 +105,7 @@ impl Content {
 }
 
 pub(super) fn missing(path: &Path) -> Problem {
-    Problem::with(path, failure!("HEARTBEAT.md not found"; "create it, or run `murmur init` in its folder"))
+    Problem::with(path, failure!("not found"; "create it, or run `murmur init` in its folder"))
 }
 
 pub(super) fn is_absent(error: &io::Error) -> bool {

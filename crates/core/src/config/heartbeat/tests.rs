@@ -208,7 +208,7 @@ fn a_heartbeat_that_cannot_run_keeps_its_schedule_and_says_why() {
         home.lines(),
         [
             "@/gone every 1h ! @/gone: the workspace does not exist; create the folder; if you moved it, change its path in config.json",
-            "@/none every 1h ! @/none/HEARTBEAT.md: HEARTBEAT.md not found; create it, or run `murmur init` in its folder",
+            "@/none every 1h ! @/none/HEARTBEAT.md: not found; create it, or run `murmur init` in its folder",
             "@/empty every 1h ! @/empty/HEARTBEAT.md: it is empty; write instructions for the agent",
             "@/bare every 1h ! @/bare/HEARTBEAT.md: it is empty; write instructions for the agent",
             "@/folder every 1h ! @/folder/HEARTBEAT.md: it is a folder; put a text file in its place",
