@@ -135,7 +135,7 @@ impl Watching<'_> {
         let mut draw_at = Some(Instant::now());
         let mut drawn_at = Instant::now();
         let mut change_at = None;
-        // When to listen to agents again; `None` while something of theirs waits to be drawn.
+        // When to listen to agents again; `None` while a change of theirs waits to be drawn.
         let mut listen_at = None;
         loop {
             // A stopped terminal gets the latest frame when it resumes.
@@ -200,7 +200,7 @@ impl Watching<'_> {
         }
     }
 
-    /// Takes agents' changes that are there already. Returns whether these are all.
+    /// Applies agents' pending changes. Returns whether none are left.
     async fn take_changes(&mut self) -> io::Result<bool> {
         for _ in 0..WAITING {
             match now_or_never(self.agents.changed()).await {
@@ -271,13 +271,13 @@ impl Watching<'_> {
     }
 }
 
-/// Waits for a change of `agents`, first until `at`. Cancel safe.
+/// Waits until `at`, then for a change of `agents`. Cancel safe.
 async fn changed_from(agents: &mut Agents, at: Option<Instant>) -> io::Result<Option<Update>> {
     wait_until(at).await;
     agents.changed().await
 }
 
-/// What a future returns without waiting.
+/// The result of `future` if it is ready.
 async fn now_or_never<T>(future: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         biased;

@@ -107,7 +107,7 @@ impl Env {
             root,
             _folder: folder,
         };
-        // A repository that contains all workspaces without their own, as one above the temporary folder would.
+        // The repository of all workspaces without their own, whatever is above the temporary folder.
         std::fs::create_dir(env.root.join(".git")).unwrap();
         std::fs::create_dir_all(env.home().join("bin")).unwrap();
         std::os::unix::fs::symlink(fake_claude(), env.claude()).unwrap();

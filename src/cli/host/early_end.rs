@@ -32,8 +32,10 @@ pub(super) async fn check(dir: &DataDir, agent: &AgentId, has_message: bool) -> 
     let ended = tokio::select! {
         biased;
         () = begins.notified() => return Ok(()),
-        ended = follower.follow() => ended,
-        () = tokio::time::sleep(patience) => return Ok(()),
+        ended = tokio::time::timeout(patience, follower.follow()) => match ended {
+            Ok(ended) => ended,
+            Err(_) => return Ok(()),
+        },
     };
     let Some(exit) = first.exit.filter(|_| !first.has_begun) else { return ended };
     // Its id can be used again, and its record says that it has ended.
