@@ -33,7 +33,7 @@ pub(crate) struct Agents {
 /// Show one agent and its latest actions
 #[derive(Debug, ClapArgs)]
 pub(crate) struct AgentShow {
-    /// Agent ID, a prefix of it, heartbeat, folder, or last (most recently started)
+    /// Agent ID, a prefix of it, project, heartbeat, folder, or last (most recently started)
     pub(crate) agent: String,
     /// Print output as JSON, one object per change with --watch
     #[arg(long)]

@@ -20,7 +20,7 @@ pub(crate) struct Inbox {
 /// The arguments of both decisions.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Decision {
-    /// Number in the inbox, request ID, a prefix of it, heartbeat, or last
+    /// Number in the inbox, request ID, a prefix of it, heartbeat, agent, folder, or last
     #[arg(value_name = "REQUEST")]
     pub(crate) id: String,
     /// Reason to tell the agent
@@ -71,7 +71,7 @@ Examples:
   murmur answer 1 2 '=mock the clock'   answer two questions
   murmur answer last                    answer the latest questions, one by one")]
 pub(crate) struct AnswerQuestions {
-    /// Number in the inbox, request ID, a prefix of it, heartbeat, or last
+    /// Number in the inbox, request ID, a prefix of it, heartbeat, agent, folder, or last
     #[arg(value_name = "REQUEST")]
     pub(crate) id: String,
     /// Answers in the order of the questions, or one JSON object
