@@ -75,7 +75,8 @@ pub(crate) struct Case {
 impl Case {
     fn read(mut whole: Value) -> Result<Self> {
         let fields = whole.as_object_mut().context("not an object")?;
-        let model = fields.remove("model").context("without a model")?;
+        let mut model = fields.remove("model").context("without a model")?;
+        expand(&mut model);
         let second = fields.remove("then").map(serde_json::from_value).transpose()?;
         let needs = fields.remove("needs").map(serde_json::from_value).transpose()?.unwrap_or_default();
         Ok(Self { model, first: serde_json::from_value(whole)?, second, needs })
@@ -111,6 +112,9 @@ pub(crate) struct Run {
     /// With `--permission-prompt-tool stdio`.
     #[serde(default)]
     asks: bool,
+    /// Once its output nearly fills the pipe, it isn't read for a second.
+    #[serde(default)]
+    pauses: bool,
     /// With `--input-format stream-json`; the prompt is its only message.
     #[serde(default)]
     live: bool,
@@ -179,6 +183,16 @@ pub(crate) fn compare(part: &Part) -> Result<(Report, Facts)> {
 /// The facts of a case on the real CLI.
 pub(crate) fn probe(claude: &Path, case: &Value) -> Result<Facts> {
     Ok(run(&Case::read(case.clone())?, Agent::Real(claude))?.facts)
+}
+
+/// Replaces each `{"text":TEXT,"times":N}` by a text block with the repeated text.
+fn expand(model: &mut Value) {
+    let times = model["text"].is_string().then(|| model["times"].as_u64()).flatten();
+    if let Some(times) = times.and_then(|times| usize::try_from(times).ok()) {
+        *model = json!({"type": "text", "text": model["text"].as_str().unwrap_or_default().repeat(times)});
+    } else if let Some(list) = model.as_array_mut() {
+        list.iter_mut().for_each(expand);
+    }
 }
 
 fn merge(base: &mut Value, own: &Value) {

@@ -80,7 +80,7 @@ const OTHERS: &[Other] = &[
     other("excluded-dates", &[], schedules::excluded_dates),
     other("changed-page", &[], schedules::changed_page),
     other("swept", &[], unattended::retention),
-    other("large-capture", &[], triggers::large_capture),
+    other("large-capture", &["whole-output"], triggers::large_capture),
     other("changed-files", &[], triggers::changed_files),
     other("new-commits", &[], triggers::new_commits),
     other("on-change", &[], triggers::on_a_change),

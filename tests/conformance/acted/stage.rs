@@ -3,10 +3,13 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
 use anyhow::{Context, Result};
 use fake_claude::replay::End;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::ioctl_fionread;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -16,6 +19,11 @@ use crate::run::{Model, PATIENT, QUIET};
 
 /// The placeholder for the workspace in scripts and settings.
 const WORKSPACE: &str = "/workspace";
+
+/// How long a pipe isn't read once it is nearly full, if a case asks for it.
+const PAUSE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+/// More than precedes a long answer, less than a pipe holds however small its parts are.
+const NEARLY_FULL: u64 = 32 << 10;
 
 /// Which of the two agents.
 pub(crate) enum Agent<'a> {
@@ -96,8 +104,12 @@ impl<'a> Stage<'a> {
         let mut child = self.command(run, session)?.spawn().context("starting the agent")?;
         let mut host = Host { stdin: child.stdin.take(), answers: run.answers.iter() };
         host.begin(run);
+        let stdout = child.stdout.take().context("no stdout")?;
+        if run.pauses {
+            pause(&child, &stdout)?;
+        }
         let mut lines = Vec::new();
-        for line in BufReader::new(child.stdout.take().context("no stdout")?).lines() {
+        for line in BufReader::new(stdout).lines() {
             // Text can't contain half of a surrogate pair.
             let line = serde_json::from_str(&line?).unwrap_or_else(|_| json!({"type": "unreadable"}));
             host.receive(&line);
@@ -111,6 +123,17 @@ impl<'a> Stage<'a> {
         drop(std::fs::remove_file(workspace.join("told")));
         Ok(Ran { lines, stderr, status, told })
     }
+}
+
+/// Waits until the agent has nearly filled its stdout, then for [`PAUSE`] or its end.
+fn pause(child: &Child, stdout: &ChildStdout) -> Result<()> {
+    let process = pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;
+    let has_ended =
+        |timeout| poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(timeout)).map(|ready| ready > 0);
+    while ioctl_fionread(stdout)? < NEARLY_FULL && !has_ended(&Timespec { tv_sec: 0, tv_nsec: 20_000_000 })? {
+    }
+    has_ended(&PAUSE)?;
+    Ok(())
 }
 
 /// The results of a run.
