@@ -88,7 +88,7 @@ pub enum BeatError {
 impl Hinted for BeatError {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Busy { .. } => "wait until it ends; `murmur status` shows it".to_owned(),
+            Self::Busy { .. } => "wait until it ends; see: murmur status".to_owned(),
             Self::Full { source, .. } => room_hint(source).to_owned(),
             Self::Withdrawn | Self::Lock { .. } => return None,
         })

@@ -83,7 +83,7 @@ use std::process::ExitCode;
 
 /// Runs murmur with these arguments, the program's name first, and returns its exit code.
 ///
-/// Exit codes: 0 success, 1 failure, 2 usage error; `capture run` exits like its command.
+/// Exit codes: 0 success, 1 failure, 2 usage error; `capture run` and `record` exit like their command.
 ///
 /// As process 1 of a container, this process becomes `sys::init` and a child does the rest.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {

@@ -173,7 +173,7 @@ impl Notifier {
             messages.push((batch, message, token));
         }
         if self.notify.channels.is_empty() {
-            // Nobody was told anything, which the first channel's messages must not rely on.
+            // Nobody was told of these: once there is a channel, they are news.
             self.state.heartbeats.clear();
             self.state.requests.clear();
         }

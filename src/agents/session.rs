@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use sys::{file, identity};
 
 /// The longest folder name that Claude Code uses for conversations; longer ones are cut and get a hash.
-const LONGEST: usize = 200;
+const MAX_FOLDER_NAME: usize = 200;
 
 /// The most bytes of a session file; longer ones are ignored.
 const MAX_FILE_SIZE: u64 = 64 << 10;
@@ -92,7 +92,7 @@ fn slug(cwd: &Path) -> Option<String> {
     // Counted in UTF-16 code units, as in JavaScript.
     let units = cwd.to_str()?.chars().flat_map(|c| std::iter::repeat_n(c, c.len_utf16()));
     let slug: String = units.map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-    (slug.len() <= LONGEST).then_some(slug)
+    (slug.len() <= MAX_FOLDER_NAME).then_some(slug)
 }
 
 fn changed(path: &Path) -> Option<Timestamp> {

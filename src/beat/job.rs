@@ -59,7 +59,7 @@ pub struct Job {
     pub name: Option<String>,
     /// Its HEARTBEAT.md.
     pub file: PathBuf,
-    /// Maximum number of agent loop iterations.
+    /// How many turns the agent may take.
     #[serde(alias = "max_turns")]
     pub max_turns: u32,
     /// Whether `max_turns` is the default.

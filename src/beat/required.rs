@@ -88,7 +88,7 @@ pub(super) async fn start(
     Ok(())
 }
 
-/// Starts the servers that `job` requires again before the next beat if this one, with the line `entry`, is an error.
+/// If this beat, with the line `entry`, is an error, makes the next one start the servers that `job` requires again.
 pub(super) fn forget_after(entry: &JournalEntry, job: &Job, dir: &DataDir) {
     if entry.outcome != OutcomeKind::Error || job.requires.is_empty() {
         return;

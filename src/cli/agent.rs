@@ -81,7 +81,7 @@ fn running(typed: &str, env: &UserEnv) -> anyhow::Result<Option<String>> {
 
 /// The agent that runs this command.
 fn own(env: &UserEnv) -> anyhow::Result<String> {
-    Ok(env.agent().ok_or_else(|| failure!("cannot tell which agent runs this: MURMUR_AGENT_ID and CLAUDE_CODE_SESSION_ID are not set, and this is not a tmux session"; "name the agent: murmur agent task AGENT TASK; to list agents, run: murmur agent list"))?)
+    Ok(env.agent().ok_or_else(|| failure!("cannot determine which agent runs this: MURMUR_AGENT_ID and CLAUDE_CODE_SESSION_ID are not set, and this is not a tmux session"; "name the agent: murmur agent task AGENT TASK; to list agents, run: murmur agent list"))?)
 }
 
 /// Prints the task as JSON.

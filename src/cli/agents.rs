@@ -1,5 +1,5 @@
-//! `murmur agent list`: what every agent is doing, from hosts, pulses and Claude Code's session files. Works without a
-//! daemon; a running daemon adds which agents wait for a person.
+//! `murmur agent list`: what every agent is doing, from hosts, pulses and Claude Code's session files. Works with and
+//! without a daemon.
 
 mod lines;
 mod object;

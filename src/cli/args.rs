@@ -193,7 +193,9 @@ pub(super) struct Capture {
 #[derive(Debug, Subcommand)]
 pub(super) enum CaptureCommand {
     Run(Run),
+    #[command(arg = data_dir::option())]
     List(Sessions),
+    #[command(arg = data_dir::option())]
     #[command(mut_arg("id", |id| id.help("Session ID, a prefix of it, heartbeat, folder, or last")))]
     Show(ShowCapture),
 }

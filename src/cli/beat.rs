@@ -232,7 +232,7 @@ fn names(known: &[&str]) -> String {
     format!("use --name with one of: {}", known.join(", "))
 }
 
-/// Our own PATH, or the login shell's if ours has no agent: cron and services start with a minimal PATH.
+/// Our own PATH, or the login shell's if ours has no `claude`: cron and services start with a minimal PATH.
 pub(super) async fn path(env: &UserEnv) -> OsString {
     let own = env.path();
     match find::find(find::CLAUDE, &own) {

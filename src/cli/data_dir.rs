@@ -1,6 +1,6 @@
 //! `--data-dir`, which may come before or after a command that uses the data folder.
 
-use super::args::{self, Args};
+use super::args::{self, Args, Capture, CaptureCommand, Command as Chosen};
 use super::{global_args, help};
 use clap::error::ErrorKind;
 use clap::{Arg, Command, FromArgMatches, ValueHint, value_parser};
@@ -13,16 +13,34 @@ use sys::shell;
 const LAST: usize = 998;
 
 /// The commands that do not take the option.
-const WITHOUT: [&str; 8] = ["capture", "sessions", "record", "mcp", "schema", "completions", "man", "demo"];
+const WITHOUT: [&str; 5] = ["mcp", "schema", "completions", "man", "demo"];
 
-/// Accepts the option after a command and its subcommands.
+/// Accepts the option after a command and its subcommands. Those of `capture` differ: they have it themselves.
 pub(super) fn offered_after(command: Command) -> Command {
-    if WITHOUT.contains(&command.get_name()) {
+    if command.get_name() == "capture" || WITHOUT.contains(&command.get_name()) {
         return command;
     }
+    command.arg(option().global(true))
+}
+
+/// The option, for one command.
+pub(super) fn option() -> Arg {
     let option = Arg::new("data_dir").long("data-dir").value_name("DIR").value_hint(ValueHint::DirPath);
     let help = "Path to the data folder [default: $MURMUR_DIR, else ~/.murmur]";
-    command.arg(option.value_parser(value_parser!(PathBuf)).help(help).global(true).display_order(LAST))
+    option.value_parser(value_parser!(PathBuf)).help(help).display_order(LAST)
+}
+
+/// The command in `args`, quoted, if the option has no effect on it.
+fn without(name: &str, args: &Args) -> Option<String> {
+    match &args.command {
+        Chosen::Capture(Capture { command: CaptureCommand::Run(_) }) => {
+            Some("\"murmur capture run\"".to_owned())
+        }
+        Chosen::Record(record) if record.beat.is_none() => {
+            Some("\"murmur record\" without --beat".to_owned())
+        }
+        _ => WITHOUT.contains(&name).then(|| format!("\"murmur {name}\"")),
+    }
 }
 
 /// Adds the option to the command that the hint of `failure` says to run, which would use another data folder without
@@ -46,13 +64,17 @@ pub(super) fn parsed(typed: Vec<OsString>) -> Result<Args, clap::Error> {
     };
     let mut args = Args::from_arg_matches(&matches)?;
     global_args::apply(&typed, &matches, args.quiet, &args.command);
-    let Some((name, below)) = matches.remove_subcommand() else { return Ok(args) };
-    if args.data_dir.is_some() && WITHOUT.contains(&&name[..]) {
-        let problem = format!("--data-dir has no effect on \"murmur {name}\"");
-        return Err(args::command().error(ErrorKind::ArgumentConflict, problem));
+    let Some((name, mut below)) = matches.remove_subcommand() else { return Ok(args) };
+    loop {
+        if let Ok(Some(nearer)) = below.try_get_one::<PathBuf>("data_dir") {
+            args.data_dir = Some(nearer.clone());
+        }
+        let Some((_, next)) = below.remove_subcommand() else { break };
+        below = next;
     }
-    if let Ok(Some(nearer)) = below.try_get_one::<PathBuf>("data_dir") {
-        args.data_dir = Some(nearer.clone());
+    if let Some(command) = without(&name, &args).filter(|_| args.data_dir.is_some()) {
+        let problem = format!("--data-dir has no effect on {command}");
+        return Err(args::command().error(ErrorKind::ArgumentConflict, problem));
     }
     Ok(args)
 }
@@ -72,7 +94,7 @@ mod tests {
             hint("run: murmur restart; agents keep running"),
             "run: murmur --data-dir '/my data' restart; agents keep running"
         );
-        assert_eq!(hint("run: murmur capture list, and look"), "run: murmur capture list, and look");
+        assert_eq!(hint("run: murmur mcp, and look"), "run: murmur mcp, and look");
         assert_eq!(hint("make room on that disk"), "make room on that disk");
         assert_eq!(repeated(Failure::new("no"), Path::new("/data")), Failure::new("no"));
     }

@@ -49,7 +49,7 @@ const SHOWN_WORKSPACE: &str = "backups";
 const FIXTURE: &str = ".recorded-run";
 
 /// The time limit of the demo.
-const PATIENCE: Duration = Duration::from_secs(15);
+const TIME_LIMIT: Duration = Duration::from_secs(15);
 
 pub(super) fn run(env: &UserEnv) -> anyhow::Result<ExitCode> {
     let runtime = super::runtime()?;
@@ -165,7 +165,7 @@ async fn watch_beats(data: &Path, told: &mut StopSignals, out: &mut impl Write) 
         }
     };
     tokio::select! {
-        all = tokio::time::timeout(PATIENCE, all) => all.context("the beats did not finish in time")?,
+        all = tokio::time::timeout(TIME_LIMIT, all) => all.context("the beats did not finish in time")?,
         () = told.received() => bail!("interrupted"),
     }
 }

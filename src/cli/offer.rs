@@ -23,7 +23,7 @@ use sys::paths::DataDir;
 use sys::text::is_hidden;
 
 /// How long the daemon may take to list requests.
-const PATIENCE: Duration = Duration::from_millis(15);
+const DAEMON_TIMEOUT: Duration = Duration::from_millis(15);
 
 /// The most captures to offer.
 const CAPTURES: usize = 50;
@@ -152,7 +152,7 @@ fn names(place: &Operand, env: &UserEnv, typed: &str) -> anyhow::Result<Vec<Stri
         Noun::Heartbeat => heartbeats(&dir, env)?,
         Noun::Agent => agents(&dir, place.agents)?,
         Noun::Request => {
-            let asked = async { tokio::time::timeout(PATIENCE, requests::all(&dir)).await };
+            let asked = async { tokio::time::timeout(DAEMON_TIMEOUT, requests::all(&dir)).await };
             let rows = runtime()?.block_on(asked)??;
             rows.into_iter().filter(requests::is_open).map(|row| row.id.to_string()).collect()
         }

@@ -149,8 +149,8 @@ mod tests {
         let (mut shown, mut part) = (String::new(), [0; 8192]);
         while !shown.contains("on purpose") {
             let mut ready = [PollFd::new(&ours, PollFlags::IN)];
-            let patience = Timespec { tv_sec: 20, tv_nsec: 0 };
-            assert_eq!(poll(&mut ready, Some(&patience)), Ok(1), "{shown}");
+            let timeout = Timespec { tv_sec: 20, tv_nsec: 0 };
+            assert_eq!(poll(&mut ready, Some(&timeout)), Ok(1), "{shown}");
             let read = rustix::io::read(&ours, &mut part[..]).unwrap();
             shown += &String::from_utf8_lossy(&part[..read]);
         }

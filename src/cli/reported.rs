@@ -5,6 +5,7 @@
 use super::style::{local_time, plain_line, shortened};
 use jiff::Timestamp;
 use murmur_core::permit::pipeline::ASK;
+use murmur_core::usage_limit::spoken;
 use murmur_rpc::envelope::Event;
 use murmur_store::pulse::action;
 use serde_json::Value;
@@ -89,13 +90,11 @@ pub(super) fn words(event: &Event) -> Option<(&'static str, String)> {
                 other => other.to_owned(),
             };
             let used = payload.get("utilization").and_then(Value::as_f64);
-            let used = used.map(|used| format!(", {:.0} % used", used * 100.0)).unwrap_or_default();
+            let used = used.map(|used| format!(", {:.0}% used", used * 100.0)).unwrap_or_default();
             let resets = value(payload, "resetsAt").and_then(Value::as_i64);
             let resets = resets.and_then(|at| Timestamp::from_second(at).ok());
             let resets = resets.map(|at| format!(", resets at {}", local_time(at))).unwrap_or_default();
-            let window = text("window");
-            let window = if window.is_empty() { "usage".to_owned() } else { window };
-            ("limit", format!("{window} limit {what}{used}{resets}"))
+            ("limit", format!("{} limit {what}{used}{resets}", spoken(&text("window"))))
         }
         ("permission_mode", _) => match &*text("mode") {
             "plan" => ("mode", "plan: the agent explores and changes nothing".to_owned()),
@@ -227,7 +226,7 @@ mod tests {
             "[compaction] done: 9 tokens reduced to 3 (auto)",
             "[compaction] failed: no",
             "",
-            "[limit] five_hour limit nearly reached, 90 % used",
+            "[limit] five-hour limit nearly reached, 90% used",
             "[limit] usage limit reached, resets at 2026-11-23 07:46:40",
             "[limit] usage limit reached, resets at 2026-11-23 07:46:40",
             "[mode] plan: the agent explores and changes nothing",

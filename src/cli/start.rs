@@ -129,7 +129,7 @@ fn answering_daemon(dir: &DataDir) -> anyhow::Result<Option<Ping>> {
     let asked = super::runtime()?.block_on(async { client::ping(&mut client::connect(dir).await?).await });
     match asked {
         Ok(daemon) if instance::is_held_by(dir, daemon.pid)? => Ok(Some(daemon)),
-        Err(AskError::Silent(patience)) => bail!(Silent { pid_file: dir.pid(), patience }),
+        Err(AskError::Silent(timeout)) => bail!(Silent { pid_file: dir.pid(), timeout }),
         _ => Ok(None),
     }
 }

@@ -67,15 +67,15 @@ pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
 
 /// The daemon took so long to answer that it is not asked again.
 #[derive(Debug, thiserror::Error)]
-#[error("{}", unanswered(pid_file, &AskError::Silent(*patience)))]
+#[error("{}", unanswered(pid_file, &AskError::Silent(*timeout)))]
 pub(super) struct Silent {
     pub(super) pid_file: PathBuf,
-    pub(super) patience: Duration,
+    pub(super) timeout: Duration,
 }
 
 impl Hinted for Silent {
     fn hint(&self) -> Option<String> {
-        Hinted::hint(&unanswered(&self.pid_file, &AskError::Silent(self.patience)))
+        Hinted::hint(&unanswered(&self.pid_file, &AskError::Silent(self.timeout)))
     }
 }
 
@@ -153,7 +153,7 @@ pub(super) async fn current(
         Ok(status) => Ok(status),
         // It may have ended while it was asked.
         Err(_) if !instance::is_running(dir)? => from_files(dir, env, wanted, now).await,
-        Err(AskError::Silent(patience)) => bail!(Silent { pid_file: dir.pid(), patience }),
+        Err(AskError::Silent(timeout)) => bail!(Silent { pid_file: dir.pid(), timeout }),
         Err(error) => bail!(unanswered(&dir.pid(), &error)),
     }
 }

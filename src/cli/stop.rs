@@ -21,7 +21,7 @@ use sys::paths::DataDir;
 use sys::process::{self, Signal};
 
 /// How long stopping may take: beats have 5 s to end by themselves and 2 s to be killed.
-const PATIENCE: Duration = Duration::from_secs(30);
+const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(super) fn run(args: &Stop, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.read_data_dir()?;
@@ -56,7 +56,7 @@ pub(super) fn run(args: &Stop, env: &UserEnv) -> anyhow::Result<ExitCode> {
             bail!(failure!("murmur (PID {pid}) does not answer"; "{KILLS} murmur stop --force"));
         }
     } else {
-        wait(end, pid, PATIENCE)?;
+        wait(end, pid, STOP_TIMEOUT)?;
     }
     writeln!(stdout(), "murmur stopped (PID {pid})")?;
     // They stay unanswered until a daemon runs again.
@@ -114,7 +114,7 @@ pub(super) fn kill_if_silent(dir: &DataDir) -> anyhow::Result<Option<u32>> {
         return Ok(None);
     }
     process::signal_if(pid, Signal::KILL, || daemon_pid(dir).is_ok_and(|now| now == Some(pid)));
-    match ends_within(end, PATIENCE).transpose()? {
+    match ends_within(end, STOP_TIMEOUT).transpose()? {
         Some(()) => Ok(Some(pid)),
         None => bail!(
             failure!("murmur (PID {pid}) cannot be killed"; "see what it waits for: ps -o stat,wchan {pid}")
@@ -138,14 +138,14 @@ pub(super) fn leave(
             return Ok(Err(refusal));
         }
         match client::stop(&mut client, Beats::Leave).await {
-            Err(AskError::Silent(patience)) => Err(AskError::Silent(patience)),
+            Err(AskError::Silent(limit)) => Err(AskError::Silent(limit)),
             // Another command may have stopped it first; then it is about to end.
             stopped => Ok(Ok((daemon, end, stopped))),
         }
     });
     match asked {
         Ok(Ok((daemon, end, Ok(())))) => {
-            wait(end, daemon.pid, PATIENCE)?;
+            wait(end, daemon.pid, STOP_TIMEOUT)?;
             Ok(Some(daemon))
         }
         Ok(Ok((daemon, end, Err(error)))) => match wait(end, daemon.pid, client::ANSWER_TIMEOUT) {
@@ -188,21 +188,21 @@ fn has_ended_soon(dir: &DataDir) -> anyhow::Result<bool> {
     }
 }
 
-/// Waits for the end, at most for `patience`.
-pub(super) fn ends_within(end: DaemonExit, patience: Duration) -> Option<io::Result<()>> {
+/// Waits for the end, at most for `limit`.
+pub(super) fn ends_within(end: DaemonExit, limit: Duration) -> Option<io::Result<()>> {
     let (tell, told) = mpsc::channel();
     std::thread::spawn(move || {
         let _late = tell.send(end.wait());
     });
-    told.recv_timeout(patience).ok()
+    told.recv_timeout(limit).ok()
 }
 
 /// Waits for the daemon `pid` to end.
-pub(super) fn wait(end: DaemonExit, pid: u32, patience: Duration) -> anyhow::Result<()> {
-    match ends_within(end, patience) {
+pub(super) fn wait(end: DaemonExit, pid: u32, limit: Duration) -> anyhow::Result<()> {
+    match ends_within(end, limit) {
         Some(gone) => Ok(gone?),
         None => bail!(
-            failure!("murmur (PID {pid}) did not end within {} s", patience.as_secs(); "if it hangs, {KILLS} murmur stop --force")
+            failure!("murmur (PID {pid}) did not end within {} s", limit.as_secs(); "if it hangs, {KILLS} murmur stop --force")
         ),
     }
 }

@@ -15,7 +15,7 @@ use sys::clock;
 use sys::paths::DataDir;
 
 /// How long a line waits for the result of its call.
-pub(super) const PATIENCE: Duration = Duration::from_secs(1);
+pub(super) const RESULT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The output so far.
 #[derive(Debug)]

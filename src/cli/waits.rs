@@ -28,7 +28,7 @@ use tokio::time::timeout;
 use watch::text::{width, wrap};
 
 /// How long to wait for the daemon to list a request that a host reported.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LIST_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Prints requests and sends answers.
 #[derive(Clone)]
@@ -123,7 +123,7 @@ async fn find(dir: &DataDir, id: &str) -> Option<RequestRow> {
     if let Some(row) = requests::all(dir).await.ok()?.into_iter().find(is_it) {
         return Some(row);
     }
-    timeout(PATIENCE, opened(&mut daemon, id)).await.ok()?
+    timeout(LIST_TIMEOUT, opened(&mut daemon, id)).await.ok()?
 }
 
 async fn opened(daemon: &mut Client, id: &str) -> Option<RequestRow> {

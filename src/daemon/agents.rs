@@ -58,7 +58,7 @@ pub async fn answer(dir: &DataDir, path: Option<&OsStr>, request: &Request) -> R
         }
         "host.status" => {
             let About { agent_id, rest: Value::Object(_) } = read(payload)? else {
-                return Err(NOTHING.into());
+                return Err(NO_AGENT_ID.into());
             };
             let seen = discover::find(&folder, &agent_id, ANSWER_TIMEOUT).await;
             seen.ok_or_else(|| no_host(&agent_id))?.object()
@@ -98,7 +98,7 @@ pub async fn answer(dir: &DataDir, path: Option<&OsStr>, request: &Request) -> R
         }
         "host.interrupt" => {
             let About { agent_id, rest: Value::Object(_) } = read(payload)? else {
-                return Err(NOTHING.into());
+                return Err(NO_AGENT_ID.into());
             };
             ask(dir, &agent_id, "interrupt", json!({}), ACCEPT_TIMEOUT).await?
         }
@@ -111,7 +111,7 @@ pub async fn answer(dir: &DataDir, path: Option<&OsStr>, request: &Request) -> R
     }))
 }
 
-const NOTHING: &str = "invalid payload: an agent_id is missing";
+const NO_AGENT_ID: &str = "invalid payload: an agent_id is missing";
 
 async fn ask(
     dir: &DataDir,

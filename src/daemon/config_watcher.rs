@@ -26,7 +26,7 @@ const SETTLE: Duration = Duration::from_millis(50);
 /// How many times in a row to reread an invalid file that is open for writing before reporting it.
 const MAX_BUSY: u32 = 20;
 
-/// The effect of an invalid configuration where none was read before.
+/// The effect of an invalid configuration if no valid one was read before.
 pub const NOTHING_RUNS: &str = "nothing runs until then";
 
 /// Watches and reloads the configuration.

@@ -76,7 +76,7 @@ pub struct Scope<'a> {
     pub dir: &'a DataDir,
     /// The store of captures, and how long to keep those of beats; `None` leaves captures alone.
     pub captures: Option<(&'a Path, Captures)>,
-    /// Whether to remove nothing, and only tell what would be removed.
+    /// Whether to remove nothing, and only list what would be removed.
     pub is_dry_run: bool,
 }
 

@@ -63,7 +63,7 @@ pub struct Heartbeats {
     max_concurrent: usize,
     stopping: bool,
     limits: Limits,
-    /// The failures in a row of heartbeats.
+    /// How often each heartbeat has failed in a row.
     streaks: Streaks,
     /// The heartbeats whose budgets are used up.
     over_budget: HashMap<HeartbeatId, HeartbeatHold>,

@@ -104,7 +104,7 @@ fn open(dir: &DataDir) -> io::Result<Option<File>> {
 #[derive(Debug)]
 pub struct DaemonExit(Option<File>);
 
-/// Returns the exit of the current daemon; without one it does not wait.
+/// Returns the exit of the current daemon. If none runs, waiting for it returns at once.
 pub fn end(dir: &DataDir) -> io::Result<DaemonExit> {
     open(dir).map(DaemonExit)
 }

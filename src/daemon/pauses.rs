@@ -113,7 +113,7 @@ impl Pauses {
         !std::mem::take(&mut self.0).is_empty()
     }
 
-    /// Everything, because the file is not usable for this reason.
+    /// A pause of all heartbeats, because the file is not usable for this reason.
     fn unreadable(reason: &Failure) -> Self {
         Self(vec![Pause { reason: Some(reason.line()), ..Pause::default() }])
     }
@@ -161,7 +161,7 @@ pub fn change<T>(dir: &DataDir, now: Timestamp, change: impl FnOnce(&mut Pauses)
     Ok(changed)
 }
 
-/// The file, as the daemon follows it.
+/// The file, as the daemon last read it.
 #[derive(Debug, Default)]
 pub struct PauseFile {
     /// What was last read; the inner one is `None` if there was no file.

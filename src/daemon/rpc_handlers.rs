@@ -107,7 +107,7 @@ impl RpcHandlers {
 
     async fn command<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Result<T, Failure> {
         let (to, answer) = oneshot::channel();
-        let stopping = || failure!("the daemon is stopping"; "wait for the next one, see: murmur status");
+        let stopping = || failure!("the daemon is stopping"; "wait for the next daemon; see: murmur status");
         self.commands.send(command(to)).await.map_err(|_| stopping())?;
         answer.await.map_err(|_| stopping())
     }

@@ -38,7 +38,7 @@ impl Default for StatusRequest {
     }
 }
 
-/// All of it.
+/// The whole status.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {

@@ -21,7 +21,7 @@ use tokio::time::Instant;
 const COLLECT: Duration = Duration::from_millis(100);
 
 /// The most folders to watch.
-const MOST_FOLDERS: usize = 20_000;
+const MAX_FOLDERS: usize = 20_000;
 
 /// How long to wait before retrying to watch files that can't be watched.
 const RETRY: Duration = Duration::from_secs(60);
@@ -56,7 +56,7 @@ impl Default for Triggers {
         Self {
             triggers: Vec::new(),
             watch: None,
-            most: MOST_FOLDERS,
+            most: MAX_FOLDERS,
             problem: None,
             retry_at: None,
             changed: BTreeSet::new(),
@@ -204,7 +204,8 @@ fn is_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_dir())
 }
 
-/// `root` and all folders in it, at least up to `most`, or the file, or the place where it may be created.
+/// What to watch for changes of `root`: the folder and those in it, with little more than `most` in all; the file; or
+/// where either may be created.
 fn places_of(root: &Path, most: usize) -> Vec<WatchedFolder> {
     if !is_folder(root) {
         return if root.exists() { WatchedFolder::of(root) } else { WatchedFolder::coming(root) }

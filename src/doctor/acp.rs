@@ -2,7 +2,7 @@
 //! `initialize`. A program may create its own files when it is started.
 
 use super::agent::both_paths;
-use super::tested::judge;
+use super::tested::check_version;
 use super::{Check, Environment, Finding, Hint, Level, named_backends};
 use murmur_agent::acp::{self, Introduction};
 use murmur_agent::{backend, find};
@@ -111,10 +111,10 @@ async fn one(backend: &Backend, command: Command, home: &Path, path: &OsStr, lim
         Err(error) => check.fail(format!("cannot run {program}: {error}"), Hint::RUN_AGENT),
         Ok(answer) => match answer.stdout.split(|byte| *byte == b'\n').find_map(Introduction::read) {
             Some(Ok(introduction)) => {
-                let met = met(&program.to_string(), &introduction);
+                let found = described(&program.to_string(), &introduction);
                 match backend::tested(backend).filter(|_| !introduction.version.is_empty()) {
-                    Some((_, tested)) => judge(check, &met, &introduction.version, tested),
-                    None => check.ok(met),
+                    Some((_, tested)) => check_version(check, &found, &introduction.version, tested),
+                    None => check.ok(found),
                 }
             }
             Some(Err(why)) => check.fail(
@@ -138,7 +138,7 @@ async fn one(backend: &Backend, command: Command, home: &Path, path: &OsStr, lim
 }
 
 /// What a `program` that answered `initialize` says about itself.
-fn met(program: &str, introduction: &Introduction) -> String {
+fn described(program: &str, introduction: &Introduction) -> String {
     let said = first_line(introduction.program.as_bytes());
     let said = said.unwrap_or_else(|| "an agent that does not report its version".to_owned());
     let sessions = first_line(introduction.sessions.join(", ").as_bytes());

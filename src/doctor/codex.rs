@@ -3,7 +3,7 @@
 //! files when it is started.
 
 use super::agent::both_paths;
-use super::tested::judge;
+use super::tested::check_version;
 use super::{Check, Environment, Finding, Hint, Level, named_backends};
 use murmur_agent::{codex, find};
 use murmur_core::config::backend::Backend;
@@ -71,14 +71,14 @@ async fn one(program: &Path, path: &OsStr, limit: Duration) -> Finding {
     let Some(version) = first_line(&said.stdout) else {
         return check.fail(format!("{shown} does not print its version"), Hint::RUN_AGENT);
     };
-    let judged = judge(check, &format!("{shown} is {version}"), &version, codex::TESTED);
+    let tested = check_version(check, &format!("{shown} is {version}"), &version, codex::TESTED);
     if let Err(failure) = app_server(program, path, limit).await {
-        return check.fail(format!("{}, but {failure}", judged.found), Hint::UPDATE_AGENT);
+        return check.fail(format!("{}, but {failure}", tested.found), Hint::UPDATE_AGENT);
     }
-    if judged.level != Level::Ok {
-        return judged;
+    if tested.level != Level::Ok {
+        return tested;
     }
-    let found = judged.found;
+    let found = tested.found;
     // Its app-server ignores `CODEX_API_KEY`, unlike `codex exec`.
     match ask(program, path, &["login", "status"], limit).await {
         Ok(ProgramOutput { status: Some(status), .. }) if status.success() => {

@@ -84,7 +84,7 @@ fn model(environment: &Environment, settings: &Settings, config: Option<&Resolve
         heartbeats.flat_map(|heartbeat| [&heartbeat.settings.asking, &heartbeat.settings.tighter]);
     let model = if asks_a_model(&settings.asking) || askings.any(asks_a_model) {
         match model::configured_model(&path, &environment.keys) {
-            Ok(model) => format!("; {model} is asked"),
+            Ok(model) => format!("; model: {model}"),
             Err(error) => {
                 let finding = check.failed(&error).after("calls are denied because no model can be asked: ");
                 return if error.depends_on_environment() { finding.into_warning() } else { finding };

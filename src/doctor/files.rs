@@ -18,7 +18,7 @@ use sys::file::{NotAFile, check_regular};
 use sys::paths::{DataDir, PathsError};
 
 /// Fail below this much free disk space, in MiB.
-const NONE: u64 = 10;
+const FAIL_BELOW: u64 = 10;
 
 /// Tolerated difference between two clocks.
 const AHEAD: SignedDuration = SignedDuration::from_mins(5);
@@ -131,8 +131,8 @@ fn room(environment: &Environment) -> Finding {
     let (free, folder) = least.unwrap_or((0, root));
     let found = format!("{} free for {}", size::for_people(free), folder.display());
     match free >> 20 {
-        0..NONE => check.fail(found, Hint::FREE_SPACE_NOW),
-        NONE.. if free < DEFAULT_MIN_FREE.bytes() => check.warn(found, Hint::FREE_SPACE),
+        0..FAIL_BELOW => check.fail(found, Hint::FREE_SPACE_NOW),
+        FAIL_BELOW.. if free < DEFAULT_MIN_FREE.bytes() => check.warn(found, Hint::FREE_SPACE),
         _ => check.ok(found),
     }
 }

@@ -17,7 +17,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 /// How long the hook may take for a decision that nobody is asked about.
-const PATIENCE: Duration = Duration::from_secs(10);
+const HOOK_TIMEOUT: Duration = Duration::from_secs(10);
 
 const CHECK: Check = Check::HOOK;
 
@@ -53,18 +53,17 @@ async fn closed(home: &Path, command: &str) -> Finding {
         ("`true`", bash("true"), nobody, [CallResult::Runs, CallResult::Runs]),
     ];
     for (what, stdin, policy, expected) in tries {
-        let fate = match ask(home, command, &stdin, policy).await {
-            Ok(output) => fate(&output),
+        let result = match ask(home, command, &stdin, policy).await {
+            Ok(output) => result_of(&output),
             Err(error) => return broken(command, &error.to_string()),
         };
-        if !expected.contains(&fate) {
+        if !expected.contains(&result) {
             return broken(
                 command,
-                &match fate {
+                &match result {
                     CallResult::Runs => format!("{what} is not refused"),
-                    CallResult::Denied | CallResult::Blocked => {
-                        format!("{what} is blocked without a decision")
-                    }
+                    CallResult::Denied => format!("{what} is denied"),
+                    CallResult::Blocked => format!("the hook fails on {what}"),
                 },
             );
         }
@@ -85,7 +84,7 @@ fn bash(command: &str) -> String {
 }
 
 /// What Claude Code would do.
-fn fate(output: &Output) -> CallResult {
+fn result_of(output: &Output) -> CallResult {
     if output.status.code() == Some(2) {
         return CallResult::Blocked;
     }
@@ -107,7 +106,7 @@ async fn ask(home: &Path, command: &str, stdin: &str, policy: Policy) -> io::Res
         // A hook that does not read it has already answered.
         let _closed = pipe.write_all(stdin.as_bytes()).await;
     }
-    let answered = timeout(PATIENCE, child.wait_with_output()).await;
+    let answered = timeout(HOOK_TIMEOUT, child.wait_with_output()).await;
     answered.unwrap_or_else(|_| {
         // The hook is the shell's child and would outlive it.
         if let Some(group) = group {
@@ -133,13 +132,13 @@ mod tests {
         for (command, what) in [
             ("exit 0", "invalid input is not refused"),
             ("echo no; exit 1", "invalid input is not refused"),
-            ("/nonexistent/murmur-hook PreToolUse || exit 2", "`sudo true` is blocked without a decision"),
+            ("/nonexistent/murmur-hook PreToolUse || exit 2", "the hook fails on `sudo true`"),
             ("grep -q tool_name || exit 2", "`sudo true` is not refused"),
             (
                 "read call; case $call in *sudo*) ANSWER;; not*) exit 2;; esac",
                 "a call that nobody can approve is not refused",
             ),
-            ("ANSWER", "`true` is blocked without a decision"),
+            ("ANSWER", "`true` is denied"),
         ] {
             let command = command.replace("ANSWER", denies);
             assert_eq!(of(&command).await, (Level::Fail, format!("`{command}`: {what}")));

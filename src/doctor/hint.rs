@@ -71,8 +71,8 @@ hints! {
     RESTART_BY_FORCE: "run: murmur restart --force; agents keep running",
     CHECK_THE_FOLDER: "check the owner and mode of the data folder",
     STOP_BY_FORCE: "run: murmur agent stop --force AGENT, or check its log",
-    DISCOVER: "run: murmur agent stop AGENT, which cleans up after it",
-    SPAWN_AGAIN: "stop these agents with the murmur version that started them, then start them again",
+    CLEAN_UP: "run: murmur agent stop AGENT, which cleans up after it",
+    START_AGAIN: "stop these agents with the murmur version that started them, then start them again",
     INSTALL_MURMUR: "reinstall murmur",
     RUN_NO_AGENTS: "do not run agents until you reinstall murmur",
 }

@@ -14,7 +14,7 @@ use sys::watch::{Watch, WatchedFolder};
 use tokio::time::timeout;
 
 /// How long a starting or ending host may be silent.
-const SECOND_PATIENCE: Duration = Duration::from_secs(3);
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The longest socket address, in bytes.
 const ADDRESS: usize = 103;
@@ -95,7 +95,7 @@ async fn scan_until_settled(folder: &Path) -> io::Result<Vec<HostInfo>> {
         }
         Ok(seen)
     };
-    match timeout(SECOND_PATIENCE, settled).await {
+    match timeout(SETTLE_TIMEOUT, settled).await {
         Ok(seen) => seen,
         Err(_) => discover::scan(folder, ANSWER_TIMEOUT).await,
     }
@@ -121,11 +121,11 @@ async fn hosts(environment: &Environment) -> Finding {
         return check.fail(format!("no answer from {silent}"), Hint::STOP_BY_FORCE);
     }
     if let Some(dead) = those(|condition| matches!(condition, HostState::Dead)) {
-        return check.warn(format!("killed: {dead}"), Hint::DISCOVER);
+        return check.warn(format!("killed: {dead}"), Hint::CLEAN_UP);
     }
     if let Some(other) = those(|condition| matches!(condition, HostState::Incompatible(_))) {
-        return check.warn(format!("of another murmur version: {other}"), Hint::SPAWN_AGAIN);
+        return check.warn(format!("of another murmur version: {other}"), Hint::START_AGAIN);
     }
     let live = seen.iter().filter(|seen| seen.is_alive()).count();
-    check.ok(if live == 0 { "none running".to_owned() } else { format!("{live} answer") })
+    check.ok(if live == 0 { "none running".to_owned() } else { format!("{live} running") })
 }

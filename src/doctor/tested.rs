@@ -4,7 +4,7 @@ use super::{Check, Finding, Hint};
 
 /// The finding of `check` if an agent says that its version is `said`. `tested` has the beginnings of the versions that
 /// murmur was tested with, oldest first.
-pub(super) fn judge(check: Check, found: &str, said: &str, tested: &[&str]) -> Finding {
+pub(super) fn check_version(check: Check, found: &str, said: &str, tested: &[&str]) -> Finding {
     let [oldest, newest] = [tested.first(), tested.last()]
         .map(|prefix| prefix.map_or("", |prefix| prefix.trim_end_matches('.')));
     let range = if oldest == newest { oldest.to_owned() } else { format!("{oldest} to {newest}") };
@@ -36,7 +36,7 @@ mod tests {
     #[test]
     fn a_version_is_tested_or_older_or_newer() {
         let of = |said: &str| {
-            let Finding { level, found, hint, .. } = judge(Check::CODEX, "it", said, codex::TESTED);
+            let Finding { level, found, hint, .. } = check_version(Check::CODEX, "it", said, codex::TESTED);
             (level, found, hint)
         };
         for tested in ["codex-cli 0.169.0", "codex-cli 0.170.3", "0.171.0-alpha.2"] {
@@ -49,7 +49,7 @@ mod tests {
         assert_eq!(of("codex-cli dev"), old("not a version"));
         let new = (Level::Ok, format!("it (newer than 0.171; {range})"), None);
         assert_eq!((of("codex-cli 0.172.0"), of("codex-cli 1.0.0")), (new.clone(), new));
-        let one = judge(Check::ACP, "it", "OpenCode 1.17.2", &["1.18."]);
+        let one = check_version(Check::ACP, "it", "OpenCode 1.17.2", &["1.18."]);
         assert_eq!(one.found, "it, which is older than 1.18; murmur was tested with 1.18");
     }
 }

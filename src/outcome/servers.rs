@@ -89,7 +89,7 @@ fn attention(summary: &str) -> Outcome {
 mod tests {
     use super::*;
 
-    fn judged(servers: &[(&str, &str)], requires: &[&str]) -> Outcome {
+    fn outcome_of(servers: &[(&str, &str)], requires: &[&str]) -> Outcome {
         let mut all = Servers::default();
         for (name, status) in servers {
             all.add(&[McpServer { name: (*name).to_owned(), status: (*status).to_owned() }]);
@@ -107,32 +107,32 @@ mod tests {
 
     #[test]
     fn an_ok_without_a_server_that_failed_is_attention() {
-        assert_eq!(judged(&[("mail", "connected")], &[]), Outcome::Ok);
-        assert_eq!(judged(&[("mail", "pending"), ("drive", "needs-auth")], &[]), Outcome::Ok);
+        assert_eq!(outcome_of(&[("mail", "connected")], &[]), Outcome::Ok);
+        assert_eq!(outcome_of(&[("mail", "pending"), ("drive", "needs-auth")], &[]), Outcome::Ok);
         let one = attention("HEARTBEAT_OK, but the MCP server \"mail\" did not start");
-        assert_eq!(judged(&[("mail", "failed")], &[]), one);
-        assert_eq!(judged(&[("mail", "failed"), ("mail", "connected")], &[]), one);
-        assert_eq!(judged(&[("mail", "pending"), ("mail", "failed")], &[]), one);
+        assert_eq!(outcome_of(&[("mail", "failed")], &[]), one);
+        assert_eq!(outcome_of(&[("mail", "failed"), ("mail", "connected")], &[]), one);
+        assert_eq!(outcome_of(&[("mail", "pending"), ("mail", "failed")], &[]), one);
         let two = attention("HEARTBEAT_OK, but the MCP servers \"mail\", \"web\" did not start");
-        assert_eq!(judged(&[("mail", "failed"), ("web", "failed")], &[]), two);
+        assert_eq!(outcome_of(&[("mail", "failed"), ("web", "failed")], &[]), two);
     }
 
     #[test]
     fn a_required_server_that_is_not_there_is_an_error() {
-        assert_eq!(judged(&[("mail", "connected")], &["mail"]), Outcome::Ok);
-        assert_eq!(judged(&[("mail", "pending"), ("mail", "connected")], &["mail"]), Outcome::Ok);
-        assert_eq!(judged(&[("mail", "failed")], &["mail"]), error("\"mail\" did not start"));
-        assert_eq!(judged(&[("mail", "needs-auth")], &["mail"]), error("\"mail\" needs you to log in"));
-        assert_eq!(judged(&[("mail", "disabled")], &["mail"]), error("\"mail\" is \"disabled\""));
-        assert_eq!(judged(&[], &["kept"]), error("\"kept\" is left out"));
+        assert_eq!(outcome_of(&[("mail", "connected")], &["mail"]), Outcome::Ok);
+        assert_eq!(outcome_of(&[("mail", "pending"), ("mail", "connected")], &["mail"]), Outcome::Ok);
+        assert_eq!(outcome_of(&[("mail", "failed")], &["mail"]), error("\"mail\" did not start"));
+        assert_eq!(outcome_of(&[("mail", "needs-auth")], &["mail"]), error("\"mail\" needs you to log in"));
+        assert_eq!(outcome_of(&[("mail", "disabled")], &["mail"]), error("\"mail\" is \"disabled\""));
+        assert_eq!(outcome_of(&[], &["kept"]), error("\"kept\" is left out"));
         let both =
             error("\"mail\" is not configured for the agent, and the MCP server \"web\" did not start");
-        assert_eq!(judged(&[("web", "failed")], &["mail", "web"]), both);
+        assert_eq!(outcome_of(&[("web", "failed")], &["mail", "web"]), both);
     }
 
     #[test]
     fn a_required_server_that_may_have_started_later_is_attention() {
-        let late = judged(&[("mail", "pending")], &["mail"]);
+        let late = outcome_of(&[("mail", "pending")], &["mail"]);
         let said = "HEARTBEAT_OK, but the MCP server \"mail\" had not started when the agent did, so the agent may have worked without it";
         assert_eq!(late, attention(said));
     }

@@ -353,7 +353,7 @@ fn a_second_beat_of_a_workspace_is_refused_while_one_runs() {
     env.wait_for_agents(1);
     assert_snapshot!(env.run(["beat", "site"]), @"
     | error: a beat is already running in [ENV]/site
-    | hint: wait until it ends; `murmur status` shows it
+    | hint: wait until it ends; see: murmur status
     [exit 1]
     ");
     std::io::Write::write_all(&mut gate, b".").unwrap();

@@ -91,16 +91,15 @@ fn no_shell_completes_hidden_commands() {
 #[test]
 fn data_dir_is_accepted_only_where_it_has_an_effect() {
     let env = Env::new();
-    for command in ["sessions", "record", "mcp", "schema", "completions", "man", "demo"] {
+    for command in ["mcp", "schema", "completions", "man", "demo"] {
         env.murmur([command, "--help"]).assert().success().stdout(contains("--data-dir").not());
-        if ["record", "mcp", "completions", "man", "demo"].contains(&command) {
+        if command != "schema" {
             assert_eq!(offered(&env, &["murmur", command, "--data"]), "", "{command}");
         }
         let refused = starts_with("error: unknown option \"--data-dir\"");
         env.murmur([command, "--data-dir", "elsewhere"]).assert().code(2).stdout("").stderr(refused);
         // All calls that the command itself makes.
         let asked: &[&str] = match command {
-            "record" => &["name", "--", "true"],
             "completions" => &["bash"],
             "man" => &["pages"],
             _ => &[],
@@ -111,11 +110,24 @@ fn data_dir_is_accepted_only_where_it_has_an_effect() {
         let before = [&["--data-dir", "elsewhere", command], asked].concat();
         env.murmur(before).assert().code(2).stdout("").stderr(starts_with(refused));
     }
+    for (args, command) in [
+        (&["capture", "run", "--", "true"][..], "\"murmur capture run\""),
+        (&["record", "name", "--", "true"], "\"murmur record\" without --beat"),
+    ] {
+        let before = [&["--data-dir", "elsewhere"], args].concat();
+        let refused = starts_with(format!("error: --data-dir has no effect on {command}\nhint: remove it; "));
+        env.murmur(before).assert().code(2).stdout("").stderr(refused);
+    }
+    let record = ["record", "name", "--data-dir", "elsewhere", "--", "true"];
+    env.murmur(record)
+        .assert()
+        .code(2)
+        .stderr(starts_with("error: --data-dir has no effect on \"murmur record\""));
     let folder = manual(&env);
     let names = |page: &str| std::fs::read_to_string(folder.join(page)).unwrap().contains("data\\-dir");
     assert_eq!(
         ["murmur-capture-run.1", "murmur-capture-show.1", "murmur-status.1"].map(names),
-        [false, false, true]
+        [false, true, true]
     );
 }
 

@@ -262,6 +262,14 @@ fn a_beats_capture_is_listed_with_its_heartbeat_and_outcome() {
     assert_eq!(last, ["true", "site: ok", "[exit 0]"], "{listed}");
     let object = env.murmur(["capture", "list", "--json"]).json();
     assert!(object["sessions"][1]["command"][0].as_str().unwrap().ends_with("claude"), "{object}");
+    // The heartbeat and the outcome are from the data folder.
+    let there = env.murmur(["capture", "list", "--data-dir", "elsewhere"]).run();
+    assert!(!there.contains("site: ok") && there.ends_with("[exit 0]"), "{there}");
+    let data = env.data().into_os_string().into_string().unwrap();
+    for args in [&["capture", "list", "--data-dir", &data][..], &["--data-dir", &data, "sessions"]] {
+        let listed = env.murmur(args).set("MURMUR_DIR", "elsewhere").run();
+        assert!(listed.contains("site: ok"), "{args:?}: {listed}");
+    }
 }
 
 #[test]

@@ -18,16 +18,16 @@ use sys::error::Failure;
 use sys::{failure, file};
 
 /// The most files to compare.
-const MOST_FILES: usize = 50_000;
+const MAX_FILES: usize = 50_000;
 
 /// The most changes to name to the agent.
-const MOST_NAMED: usize = 200;
+const MAX_NAMED: usize = 200;
 
 /// The largest file whose contents are compared, in bytes.
-const LARGEST: u64 = 8 << 20;
+const MAX_HASHED: u64 = 8 << 20;
 
 /// How many bytes of contents are read at most.
-const MOST_READ: u64 = 128 << 20;
+const MAX_READ: u64 = 128 << 20;
 
 /// How many bytes of a hash are kept.
 const HASH: usize = 16;
@@ -71,11 +71,11 @@ pub(super) fn changes(before: &Files, now: &Files) -> String {
     let all = differences(before, now);
     let mut lines: Vec<String> = all
         .iter()
-        .take(MOST_NAMED)
+        .take(MAX_NAMED)
         .map(|(what, path)| format!("{what} {}", sys::error::one_line(path)))
         .collect();
-    if all.len() > MOST_NAMED {
-        lines.push(format!("and {} more", all.len() - MOST_NAMED));
+    if all.len() > MAX_NAMED {
+        lines.push(format!("and {} more", all.len() - MAX_NAMED));
     }
     lines.join("\n")
 }
@@ -91,7 +91,7 @@ pub(super) fn differences<'a>(before: &'a Files, now: &'a Files) -> Vec<(&'stati
 }
 
 fn look(workspace: &Path, patterns: &Patterns, known: Files, cancel: &Cancel) -> Result<Files, Failure> {
-    let mut walk = Walk { workspace, patterns, cancel, known, left: MOST_READ, files: Files::new() };
+    let mut walk = Walk { workspace, patterns, cancel, known, left: MAX_READ, files: Files::new() };
     for root in patterns.roots() {
         let is_within = root.ancestors().any(|folder| patterns.is_match(folder));
         walk.visit(root.clone(), is_within)?;
@@ -126,9 +126,9 @@ impl Walk<'_> {
                     let stamp = self.stamp(&name, &path, &found);
                     self.files.insert(name, stamp);
                 }
-                if self.files.len() > MOST_FILES {
+                if self.files.len() > MAX_FILES {
                     return Err(
-                        failure!("matches more than {MOST_FILES} files"; "use a narrower path or glob in \"changed\""),
+                        failure!("matches more than {MAX_FILES} files"; "use a narrower path or glob in \"changed\""),
                     );
                 }
                 continue;
@@ -162,9 +162,9 @@ impl Walk<'_> {
         let mut contents = Vec::new();
         if found.is_symlink() {
             contents.extend_from_slice(fs::read_link(path).ok()?.as_os_str().as_bytes());
-        } else if found.is_file() && found.size() <= LARGEST.min(self.left) {
+        } else if found.is_file() && found.size() <= MAX_HASHED.min(self.left) {
             let opened = file::open_regular(path, fs::OpenOptions::new().read(true)).ok()?;
-            let read = opened.take(LARGEST + 1).read_to_end(&mut contents).ok()?;
+            let read = opened.take(MAX_HASHED + 1).read_to_end(&mut contents).ok()?;
             self.left = self.left.saturating_sub(u64::try_from(read).ok()?);
             if contents.len() as u64 != found.size() {
                 return None;

@@ -10,7 +10,7 @@ use murmur_core::config::interval::Interval;
 use sys::process::Exit;
 
 /// The most branches to remember.
-const MOST_BRANCHES: usize = 500;
+const MAX_BRANCHES: usize = 500;
 
 pub(super) async fn ask(
     name: &str,
@@ -42,7 +42,7 @@ pub(super) async fn see(context: &GateContext<'_>, limit: Interval) -> Result<Op
     };
     let mut commits = Commits { head, ..Commits::default() };
     let format = "--format=%(HEAD)%(objectname) %(refname:lstrip=2)";
-    let count = format!("--count={MOST_BRANCHES}");
+    let count = format!("--count={MAX_BRANCHES}");
     let newest = "--sort=-committerdate";
     let branches = git(&["for-each-ref", format, &count, newest, "refs/heads"], context, limit).await?;
     for line in branches.unwrap_or_default().lines() {

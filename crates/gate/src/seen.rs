@@ -20,7 +20,7 @@ const VERSION: u32 = 1;
 /// The longest file that is read, in bytes.
 const MAX_FILE: u64 = 64 << 20;
 
-/// What a page was.
+/// What tells two versions of a page apart.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Page {
@@ -96,7 +96,7 @@ pub struct GateMemory {
     /// The files at the end of the last beat, if anything but its agent may have changed some of them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     ended: BTreeMap<String, Files>,
-    /// What they saw before the last beat, which a usage limit stopped.
+    /// What they had seen at the end of a beat that a usage limit stopped and that is not continued yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     limited: Option<Box<GateMemory>>,
 }

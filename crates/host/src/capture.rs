@@ -22,7 +22,7 @@ use murmur_agent::parser::Dialect;
 use murmur_agent::unknown::Unknown;
 use murmur_core::config::captures::Captures;
 use murmur_core::id::AgentId;
-use murmur_rpc::feed::{Feed, MOST_BYTES, Older};
+use murmur_rpc::feed::{Feed, MAX_BYTES, Older};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -233,7 +233,7 @@ impl Capture {
     pub fn rest(&mut self) {
         self.line = Vec::new();
         self.parser.rest();
-        if self.max_bytes >= 4 * MOST_BYTES as u64 {
+        if self.max_bytes >= 4 * MAX_BYTES as u64 {
             self.feed.leave_to_storage();
         }
     }

@@ -29,7 +29,7 @@ pub const CHECK_FILES: Signal = Signal::URG;
 /// How long to wait after the signal: a folder that is being deleted is left alone until the deletion is done.
 const SETTLE: Duration = Duration::from_secs(1);
 /// How often to wait that long while the data folder keeps changing.
-const MOST_SETTLING: usize = 10;
+const MAX_SETTLING: usize = 10;
 
 /// A registered host; dropping it ends the registration.
 #[derive(Debug)]
@@ -216,7 +216,7 @@ async fn check_on_signal(
 ) {
     while signals.recv().await.is_some() {
         let mut changed_at = folder_changed_at(&presence);
-        for _ in 0..MOST_SETTLING {
+        for _ in 0..MAX_SETTLING {
             sleep(SETTLE).await;
             let before = std::mem::replace(&mut changed_at, folder_changed_at(&presence));
             if before == changed_at {

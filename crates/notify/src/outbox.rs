@@ -18,7 +18,7 @@ const SINGLE: usize = 3;
 /// So many messages may be sent within [`WINDOW`]; the next events go out together after it.
 const BURST: usize = 10;
 const WINDOW: SignedDuration = SignedDuration::from_mins(10);
-/// How long to wait after each failed attempt, in seconds; the last one again and again.
+/// How long to wait after each failed attempt, in seconds; the last one is repeated.
 const BACKOFF: [i64; 7] = [5, 30, 60, 300, 900, 1800, 3600];
 
 /// What to deliver.

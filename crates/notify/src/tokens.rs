@@ -15,7 +15,7 @@ const DIGITS: usize = 32;
 
 /// How long an expired token is kept, and how many of them.
 const LATE: SignedDuration = SignedDuration::from_hours(24);
-const MOST_LATE: usize = 64;
+const MAX_LATE: usize = 64;
 
 /// A token that was sent, without the token itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,8 +129,8 @@ pub fn parse_button(text: &str) -> Option<(Reply, &str)> {
     is_token.then_some((reply, token))
 }
 
-/// Reads what a person typed in reply to a message about a request. Besides answers, questions can be denied, in so
-/// many words.
+/// Reads what a person typed in reply to a message about a request. A question is denied only by
+/// `deny`; any other text answers it.
 #[must_use]
 pub fn parse_text(text: &str, is_question: bool) -> Reply {
     let text = text.trim();
@@ -199,7 +199,7 @@ pub(crate) fn close(tokens: &mut Vec<Issued>, request: &str, expired: bool, now:
 pub(crate) fn prune(tokens: &mut Vec<Issued>, now: Timestamp) {
     tokens.retain(|token| token.expires_at.is_none_or(|at| now.duration_since(at) < LATE));
     let expired = tokens.iter().filter(|token| token.has_expired(now)).count();
-    let mut extra = expired.saturating_sub(MOST_LATE);
+    let mut extra = expired.saturating_sub(MAX_LATE);
     tokens.retain(|token| {
         let is_extra = extra > 0 && token.has_expired(now);
         extra -= usize::from(is_extra);
@@ -287,11 +287,10 @@ mod tests {
         prune(&mut tokens, at("2026-02-04T10:00:00Z"));
         assert_eq!(all.map(|token| found(&tokens, token)), [unknown, unknown, Ok(()), unknown]);
         // Not without end.
-        let mut tokens: Vec<Issued> =
-            (0..=MOST_LATE).map(|number| issued(&number.to_string(), "r")).collect();
+        let mut tokens: Vec<Issued> = (0..=MAX_LATE).map(|number| issued(&number.to_string(), "r")).collect();
         tokens.push(never("open"));
         prune(&mut tokens, now);
-        assert_eq!((tokens.len(), tokens[0].hash.clone()), (MOST_LATE + 1, hash(b"1")));
+        assert_eq!((tokens.len(), tokens[0].hash.clone()), (MAX_LATE + 1, hash(b"1")));
     }
 
     #[test]

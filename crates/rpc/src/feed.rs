@@ -16,7 +16,7 @@ use tokio::sync::watch;
 pub const EVENT_BUFFER_SIZE: usize = 1000;
 
 /// The maximum total size of these events, in bytes; a single event may exceed it.
-pub const MOST_BYTES: usize = 8 << 20;
+pub const MAX_BYTES: usize = 8 << 20;
 
 /// Fewer bytes of events stay in memory while an agent rests.
 const FEW_BYTES: usize = 256 << 10;
@@ -88,7 +88,7 @@ impl Feed {
         ring.pushed += line.len() as u64;
         ring.bytes += line.len();
         ring.lines.push_back(line);
-        while ring.lines.len() > EVENT_BUFFER_SIZE || (ring.bytes > MOST_BYTES && ring.lines.len() > 1) {
+        while ring.lines.len() > EVENT_BUFFER_SIZE || (ring.bytes > MAX_BYTES && ring.lines.len() > 1) {
             let Some(oldest) = ring.lines.pop_front() else { break };
             ring.bytes -= oldest.len();
         }

@@ -14,7 +14,7 @@ Usage: shell-guard check [--cwd DIR] [--home DIR] COMMAND
   --cwd DIR   Check COMMAND as if run in this folder [default: the current one]
   --home DIR  What ~ and $HOME mean in COMMAND [default: $HOME]
 
-Exit codes: 0 allowed, 1 refused, 2 wrong usage, 3 in doubt, 4 changes what controls the next run
+Exit codes: 0 allowed, 1 refused, 2 wrong usage, 3 in doubt, 4 refused unless a rule allows it
 ";
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! failures.json: the failures in a row of heartbeats.
+//! failures.json: how often each heartbeat has failed in a row.
 //!
 //! The daemon writes it as beats end, and `murmur resume` resets it, both under a lock. A file that is not
 //! readable counts as empty: the heartbeats run as scheduled. Only one with an unknown format or version is replaced.

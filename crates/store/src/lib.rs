@@ -6,7 +6,7 @@
 //! Each module uses only those above it; `tests/it/layers.rs` checks it against this list.
 //!
 //! - `limits`: limits.json: what agents reported of their accounts' usage limits, and which beats to continue
-//! - `failures`: failures.json: the failures in a row of heartbeats
+//! - `failures`: failures.json: how often each heartbeat has failed in a row
 //! - `pulse`: the last action of each agent, in a small file: written by hooks, read by commands that show agents
 //! - `journal`: heartbeats.jsonl, records of beats that are not yet in it, deferred calls, last-beat files
 

@@ -1,6 +1,7 @@
 //! A key → a changed view, or something for the caller to do.
 //!
-//! Answers need the request on the screen, up to its end; one that the guard doubted also needs `yes` in full.
+//! Answers need the request on the screen, approvals and chosen options up to its end. A call that the guard doubted
+//! also needs `yes` in full.
 
 mod command;
 mod prompt;
@@ -60,8 +61,8 @@ Panes
   Enter                 open: the transcript of a beat, or an entry
   Esc, q                back; in a pane, Esc clears the filter, q quits
   /                     filter the rows; in a transcript, search
-  :                     a command: run NAME, pause NAME, resume NAME,
-                        stop AGENT, edit NAME, quit, or a pane
+  :                     a command: run, pause, resume, stop, edit or
+                        show NAME, stop AGENT, quit, or a pane
   ?                     this help (Ctrl-C quits, Ctrl-Z suspends)
 
 Heartbeats
@@ -78,13 +79,13 @@ Agents
 
 Inbox
   Enter                 show a problem, with the command to run
-  Enter, y, n           show the request. Then, once its end was shown:
-  y                     allow; type yes if the guard cannot tell what
-                        the call does
+  Enter, y, n           show the request. Then:
+  y                     allow, once its end was shown; type yes if the
+                        guard cannot tell what the call does
   n                     deny; N: deny with a reason
   a                     answer questions in words or by number
-  1-9                   choose this option of a single question; the
-                        digit again, or Enter, confirms it
+  1-9                   choose this option of a single question, once its
+                        end was shown; the digit again, or Enter, confirms
 
 Transcript
   j k, PgUp PgDn        scroll; G: follow the end

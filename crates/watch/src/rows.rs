@@ -25,7 +25,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Its word.
+    /// Its name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -114,7 +114,7 @@ pub enum Health {
 }
 
 impl Health {
-    /// Its word.
+    /// Its name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

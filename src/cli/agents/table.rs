@@ -121,7 +121,7 @@ fn fit(widest: [usize; 9], width: usize) -> Widths {
     shrink(&mut widths, AGENT, LEAST, width);
     if all(&widths) > width {
         widths[ACTION] = None;
-        // The health says most of what the state does, and a short id names nothing.
+        // The health says most of what the state says, and an id that is too short names no agent.
         for column in [AGE, STATE] {
             widths[AGENT] = Some(most[AGENT]);
             shrink(&mut widths, AGENT, LEAST, width);

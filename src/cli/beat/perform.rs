@@ -6,7 +6,7 @@ use super::super::inbox;
 use super::super::reported;
 use super::super::style::{Colors, Style, plain_line, ran_out_of_turns, remarks, text_of};
 use super::super::user_env::UserEnv;
-use super::super::verbose::{self, PATIENCE, Verbose};
+use super::super::verbose::{self, RESULT_TIMEOUT, Verbose};
 use super::super::waits::{Change, Requests, Waits, is_drawable};
 use super::progress::Progress;
 use crate::beat::{self, Job, Report};
@@ -242,7 +242,7 @@ impl Shown {
             while verbose.borrow().is_holding() {
                 tokio::select! {
                     () = self.changed.notified() => {}
-                    () = sleep(PATIENCE) => self.release_now(),
+                    () = sleep(RESULT_TIMEOUT) => self.release_now(),
                 }
             }
         }

@@ -27,12 +27,12 @@ const WITHOUT_MESSAGE: Duration = Duration::from_millis(100);
 pub(super) async fn check(dir: &DataDir, agent: &AgentId, has_message: bool) -> anyhow::Result<()> {
     let begins = Arc::new(Notify::new());
     let mut first = FirstEvents { begins: Arc::clone(&begins), ..FirstEvents::default() };
-    let patience = if has_message { WITH_MESSAGE } else { WITHOUT_MESSAGE };
+    let limit = if has_message { WITH_MESSAGE } else { WITHOUT_MESSAGE };
     let mut follower = Follower::new(dir, agent, (Some(0), true), &mut first, None);
     let ended = tokio::select! {
         biased;
         () = begins.notified() => return Ok(()),
-        ended = tokio::time::timeout(patience, follower.follow()) => match ended {
+        ended = tokio::time::timeout(limit, follower.follow()) => match ended {
             Ok(ended) => ended,
             Err(_) => return Ok(()),
         },

@@ -137,9 +137,9 @@ async fn stop_one(
     match super::find(dir, agent).await?.condition {
         HostState::Dead => {
             reap::reap_dead(&dir.hosts(), clock::now())?;
-            bail!(
-                failure!("the host of {agent} was already dead"; "any remaining processes of the agent were killed")
-            );
+            bail!(failure!(
+                "the host of {agent} was already dead, and any remaining processes of the agent were killed"
+            ));
         }
         HostState::Silent if force => {
             // It may just have been slow.

@@ -103,7 +103,7 @@ pub(super) fn give_all(
     Ok(numbers)
 }
 
-/// The request that `typed` is the number of; `None` if it is not a number. Fails if it is the number of another entry.
+/// The request with the number `typed`; `None` if that is not a number. Fails if it is the number of another entry.
 pub(super) fn request(dir: &DataDir, typed: &str, now: Timestamp) -> Result<Option<RequestId>, Failure> {
     let is_number = typed.len() <= DIGITS && typed.bytes().all(|byte| byte.is_ascii_digit());
     let Some(number) = typed.parse::<u32>().ok().filter(|_| is_number) else { return Ok(None) };

@@ -54,7 +54,7 @@ const EXIT_STATUS: &[(&str, &str)] = &[
     ("2", "Usage error, explained on stderr."),
     (
         "other",
-        "The exit code of a command run by murmur capture run: 126 if it cannot be run, 127 if it is not found.",
+        "The exit code of a command run by murmur capture run or murmur record: 126 if it cannot be run, 127 if it is not found.",
     ),
 ];
 

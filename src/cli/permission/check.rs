@@ -134,20 +134,20 @@ fn say(out: &mut impl Write, step: &NextStep, policy: &Policy) -> io::Result<()>
                 doubt.as_ref().map(|doubt| format!(", since {}", shown_line(doubt))).unwrap_or_default();
             writeln!(out, "ask: {whom} decides{doubt}")?;
             if policy.checker != Checker::Llm {
-                writeln!(out, "  {}", patience(policy))?;
+                writeln!(out, "  {}", time_to_answer(policy))?;
             }
             writeln!(out, "  by permissions-checker = {:?}", word(&policy.checker))
         }
         NextStep::Question => {
             writeln!(out, "question: a person answers")?;
-            writeln!(out, "  {}", patience(policy))?;
+            writeln!(out, "  {}", time_to_answer(policy))?;
             writeln!(out, "  by questions = {:?}", word(&policy.questions))
         }
     }
 }
 
 /// How long a person has to answer, and what happens afterward.
-fn patience(policy: &Policy) -> String {
+fn time_to_answer(policy: &Policy) -> String {
     let span = |seconds| Interval::from_secs(seconds).map(|span| span.to_string()).unwrap_or_default();
     let denied = policy.approval_expiry.map(|expiry| format!(", and denied after {}", span(expiry)));
     let denied = denied.unwrap_or_default();

@@ -25,7 +25,7 @@ const OTHERS: usize = 6;
 /// How wide a name may be.
 const NAME: usize = 24;
 
-/// Narrower terminals keep room for [`TEXT`].
+/// On narrower terminals, names leave room for [`TEXT`].
 const NARROW: usize = 60;
 
 /// The least room for text; with less, it has a line of its own.

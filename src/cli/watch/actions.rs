@@ -23,7 +23,7 @@ use sys::unreadable::unwritable;
 use watch::Action;
 
 /// How long a host may take to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How much longer than its grace period an agent may take to end.
 const ENDING: Duration = Duration::from_secs(15);
@@ -118,7 +118,7 @@ fn resume(id: &str, dir: &DataDir) -> anyhow::Result<String> {
 
 async fn stop(agent: &str, dir: &DataDir) -> anyhow::Result<String> {
     let id = AgentId::parse(agent)?;
-    let mut client = Client::connect(&dir.hosts(), &id.socket(), PATIENCE).await?;
+    let mut client = Client::connect(&dir.hosts(), &id.socket(), ANSWER_TIMEOUT).await?;
     let payload = Stop { force: false, grace: Some(humantime::format_duration(GRACE).to_string()) };
     match client.answer("stop", json!(payload), GRACE + ENDING).await {
         Ok(_) => Ok(format!("agent {agent} has ended")),

@@ -166,7 +166,7 @@ pub struct RequestRow {
     /// When it was sent.
     #[serde(alias = "asked_at")]
     pub asked_at: String,
-    /// Whether it is deferred then, if a daemon can resume its beat.
+    /// Whether the call is deferred at `expires_at`, if a daemon can resume its beat.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub defers: bool,
     /// When it expires.

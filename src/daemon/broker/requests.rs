@@ -38,7 +38,7 @@ struct Allowed {
     answer: Answer,
 }
 
-/// One of them.
+/// An open request.
 #[derive(Debug)]
 pub struct OpenRequest<D> {
     /// The request, without its input.

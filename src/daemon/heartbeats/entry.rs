@@ -44,7 +44,7 @@ pub struct ScheduledHeartbeat {
     pub(super) account: Account,
     /// Why it may not start before a time, because of usage limits or budgets.
     pub(super) limited: Option<Box<HeartbeatHold>>,
-    /// Its failures in a row.
+    /// How often it has failed in a row.
     pub(super) streak: Option<Streak>,
     /// Why its schedule may not start it before a time, because of its failures.
     pub(super) slowed: Option<Box<HeartbeatHold>>,

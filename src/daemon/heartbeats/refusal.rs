@@ -78,10 +78,10 @@ impl Hinted for StartRefusal {
             }
             Self::Unnamed { names, .. } => format!("use one of these names: {names}"),
             Self::Unapproved { workspace, name } => approve_hint(workspace, name),
-            Self::Busy { .. } => "wait until it ends, see: murmur status".to_owned(),
+            Self::Busy { .. } => "wait until it ends; see: murmur status".to_owned(),
             Self::Full { .. } => "wait until one ends, or raise maxConcurrent in config.json".to_owned(),
             Self::Held(_) => "to try anyway, run: murmur beat --ignore-limits".to_owned(),
-            Self::Stopping => "wait for the next one, see: murmur status".to_owned(),
+            Self::Stopping => "wait for the next daemon; see: murmur status".to_owned(),
         })
     }
 }

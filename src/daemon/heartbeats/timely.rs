@@ -137,7 +137,7 @@ impl ScheduledHeartbeat {
                 why = "the previous one is still running";
                 StartDecision::Skip(timely::skipped(schedule, next, now))
             }
-            _ => timely::judge(schedule, options, &heartbeat.id, (next, !self.seen), now),
+            _ => timely::decide(schedule, options, &heartbeat.id, (next, !self.seen), now),
         };
         self.seen = true;
         match decision {

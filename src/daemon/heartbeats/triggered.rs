@@ -1,6 +1,6 @@
 //! Heartbeats that file changes start (`on`).
 //!
-//! A beat starts once its files have been left alone for [`DEBOUNCE`], or [`MOST_DEBOUNCE`] after the first change.
+//! A beat starts once its files have been left alone for [`DEBOUNCE`], or [`MAX_DEBOUNCE`] after the first change.
 //! Changes during the heartbeat's own beats don't count, or an agent's edits would start it again and again. If it has
 //! a gate that can tell who made the changes, they start the next beat. Changes during beats that other changes
 //! started never count: two heartbeats would start each other forever.
@@ -14,7 +14,7 @@ use murmur_core::config::limit::{MIN_INTERVAL, Source};
 pub(super) const DEBOUNCE: SignedDuration = SignedDuration::from_secs(2);
 
 /// How long after the first change their heartbeat starts, even if they still change.
-const MOST_DEBOUNCE: SignedDuration = SignedDuration::from_secs(30);
+const MAX_DEBOUNCE: SignedDuration = SignedDuration::from_secs(30);
 
 /// Changes of files that start a heartbeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,8 +95,7 @@ impl ScheduledHeartbeat {
     pub(super) fn trigger_due(&self) -> Option<Timestamp> {
         let on = self.heartbeat.settings.options.as_ref()?.on.as_ref()?;
         let changes = self.changed.filter(|_| self.may_start())?;
-        let due =
-            changes.last.checked_add(DEBOUNCE).ok()?.min(changes.first.checked_add(MOST_DEBOUNCE).ok()?);
+        let due = changes.last.checked_add(DEBOUNCE).ok()?.min(changes.first.checked_add(MAX_DEBOUNCE).ok()?);
         let last = self.last_run.filter(|_| on.source == Source::Heartbeat);
         let earliest = last.and_then(|last| last.checked_add(MIN_INTERVAL.signed()).ok());
         Some(earliest.map_or(due, |earliest| due.max(earliest)))

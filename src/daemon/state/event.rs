@@ -77,7 +77,7 @@ pub enum Event {
     Unread,
     /// What is known of usage limits, if that changed.
     Limits(Limits),
-    /// The failures in a row of heartbeats, if they changed.
+    /// How often each heartbeat has failed in a row, if that changed.
     Failures(Streaks),
     /// The heartbeats whose budgets are used up, if that may have changed.
     OverBudget(HashMap<HeartbeatId, HeartbeatHold>),
@@ -247,9 +247,9 @@ pub enum Effect {
     ReadLimits,
     /// Logs that an account is on hold, or no longer, and tells clients.
     ReportHold(HoldChange),
-    /// Reads the failures in a row of heartbeats, if they changed → [`Event::Failures`].
+    /// Reads failures.json, if it changed → [`Event::Failures`].
     ReadFailures,
-    /// Writes the failures in a row of a heartbeat.
+    /// Writes how often a heartbeat has failed in a row.
     KeepStreak(HeartbeatId, Option<Streak>),
     /// Writes a journal line that is not about a beat.
     Report(Box<JournalEntry>),

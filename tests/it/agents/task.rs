@@ -70,7 +70,7 @@ fn a_task_for_a_future_agent_is_kept() {
 fn an_agent_sets_its_own_task_under_the_id_of_its_pulses() {
     let env = Env::new();
     assert_snapshot!(env.run(["agent", "task", "Mend it"]), @"
-    | error: cannot tell which agent runs this: MURMUR_AGENT_ID and CLAUDE_CODE_SESSION_ID are not set, and this is not a tmux session
+    | error: cannot determine which agent runs this: MURMUR_AGENT_ID and CLAUDE_CODE_SESSION_ID are not set, and this is not a tmux session
     | hint: name the agent: murmur agent task AGENT TASK; to list agents, run: murmur agent list
     [exit 1]
     ");

@@ -22,8 +22,8 @@ fn the_limits_of_a_login_are_shown_and_kept_in_reserve() {
     };
     reports(100);
     let shown = env.run(["beat", "-V", "site"]);
-    assert!(shown.contains("five_hour limit reached, 100 % used, resets at "), "{shown}");
-    assert!(shown.contains("\nok ") && !shown.contains("seven_day"), "{shown}");
+    assert!(shown.contains("five-hour limit reached, 100% used, resets at "), "{shown}");
+    assert!(shown.contains("\nok ") && !shown.contains("seven-day"), "{shown}");
     // It got through, but nothing else would.
     let refused = env.run(["beat", "site"]);
     assert!(refused.contains(": its five-hour limit is reached"), "{refused}");

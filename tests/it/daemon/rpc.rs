@@ -142,7 +142,7 @@ fn a_refused_beat_comes_with_a_hint() {
     assert_eq!(refusal("site"), "site is not an absolute path; use the workspace's absolute path");
     assert_eq!(refusal("/nowhere"), "/nowhere is not registered; run: murmur add /nowhere");
     env.ask("beat", &json!({ "workspace": site.0 }));
-    let busy = "a beat of [ENV]/site is already running; wait until it ends, see: murmur status";
+    let busy = "a beat of [ENV]/site is already running; wait until it ends; see: murmur status";
     assert_eq!(refusal(site.path()), busy);
     // A manual one counts, too.
     let by_hand = env.murmur(["beat", "shop"]).start();
@@ -177,7 +177,7 @@ fn a_stopping_daemon_refuses_to_start_beats() {
     let mut client = env.connect();
     assert_eq!(client.ask("stop", &json!({ "beats": "end" }))["beats"], "end");
     let stopping = client.refusal("beat", &json!({ "workspace": blog.0 }));
-    assert_eq!(stopping, "the daemon is stopping; wait for the next one, see: murmur status");
+    assert_eq!(stopping, "the daemon is stopping; wait for the next daemon; see: murmur status");
     let leave = client.refusal("stop", &json!({ "beats": "leave" }));
     assert_eq!(leave, "the daemon is already stopping, and its beats were told to end");
     assert_eq!(client.ask("status", &Value::Null)["daemon"]["pid"], daemon.pid());

@@ -41,7 +41,7 @@ fn an_unusable_model_is_a_failure() {
         of(&llm(""))
     );
     write(&folder.join("key"), "sk-very-secret", 0o600);
-    assert_eq!(of(&llm("api-key-file = \"key\"")), "ok: DIR/config.toml; openai/m is asked: ");
+    assert_eq!(of(&llm("api-key-file = \"key\"")), "ok: DIR/config.toml; model: openai/m: ");
 }
 
 #[test]

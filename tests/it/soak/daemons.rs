@@ -16,7 +16,7 @@ use crate::env::{Env, fixture};
 const STOPPED: Option<Duration> = Some(Duration::from_secs(30));
 
 /// How many beats may run at once.
-const MOST: usize = 3;
+const MAX_RUNNING: usize = 3;
 
 /// Enough for a busy machine.
 fn env() -> Env {
@@ -39,7 +39,7 @@ struct Scene<'a> {
 
 impl<'a> Scene<'a> {
     fn new(env: &'a Env, seed: u64) -> Self {
-        beats::register(env, 12, MOST, &json!({ "fixture": fixture("ok") }));
+        beats::register(env, 12, MAX_RUNNING, &json!({ "fixture": fixture("ok") }));
         let load = Load::new(env, crowd(), &[]);
         let follow = |id: &String| (id.clone(), Follower::attach(env, id));
         let followers = load.agents.iter().map(|agent| &agent.id).map(follow).collect();
@@ -134,7 +134,7 @@ fn a_suspended_daemon_misses_nothing_and_blocks_nobody() {
     let ends: Vec<Value> = ends.join().unwrap().iter().map(|event| beat(&event["payload"])).collect();
     let lines: Vec<Value> = env.journal().iter().map(beat).collect();
     assert_eq!(ends, lines[..ends.len()]);
-    assert!(ends.len() + MOST >= lines.len(), "{} of {}", ends.len(), lines.len());
+    assert!(ends.len() + MAX_RUNNING >= lines.len(), "{} of {}", ends.len(), lines.len());
 }
 
 #[test]

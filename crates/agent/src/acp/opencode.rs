@@ -46,11 +46,13 @@ fn instructions_in<'a>(folders: impl Iterator<Item = &'a Path> + Clone) -> Vec<S
 /// If they are not a JSON object. OpenCode would also read comments and trailing commas.
 pub(super) fn settings(text: Option<&str>) -> Result<Value, Failure> {
     let hint = "write it without comments and trailing commas, or set OPENCODE_CONFIG to a file with it";
-    let failed = |cause: &str| failure!("{OPENCODE_SETTINGS} is not a JSON object: {cause}").hint(hint);
     match serde_json::from_str(text.unwrap_or("{}")) {
         Ok(Value::Object(settings)) => Ok(Value::Object(settings)),
-        Ok(_) => Err(failed("it is JSON of another kind")),
-        Err(error) => Err(failed(&error.to_string())),
+        Ok(_) => Err(failure!("{OPENCODE_SETTINGS} is not a JSON object").hint(hint)),
+        Err(error) => {
+            let (line, column) = (error.line(), error.column());
+            Err(failure!("{OPENCODE_SETTINGS}:{line}:{column}: this is not JSON").hint(hint))
+        }
     }
 }
 
@@ -230,16 +232,16 @@ mod tests {
     fn settings_in_the_environment_that_are_not_plain_json_are_refused() {
         assert_eq!(settings(None).unwrap(), serde_json::json!({}));
         assert_eq!(settings(Some(r#"{"a":1}"#)).unwrap(), serde_json::json!({ "a": 1 }));
-        for (text, cause) in [
-            ("// mine\n{}", "expected value at line 1 column 1"),
-            (r#"{"a":1,}"#, "trailing comma at line 1 column 8"),
-            ("[]", "it is JSON of another kind"),
+        for (text, problem) in [
+            ("// mine\n{}", ":1:1: this is not JSON"),
+            (r#"{"a":1,}"#, ":1:8: this is not JSON"),
+            ("[]", " is not a JSON object"),
         ] {
             let error = settings(Some(text)).unwrap_err();
             assert_eq!(
                 error.line(),
                 format!(
-                    "OPENCODE_CONFIG_CONTENT is not a JSON object: {cause}; write it without comments and trailing commas, \
+                    "OPENCODE_CONFIG_CONTENT{problem}; write it without comments and trailing commas, \
                  or set OPENCODE_CONFIG to a file with it"
                 )
             );

@@ -16,7 +16,7 @@ use sys::failure;
 mod tests;
 
 /// The most retries that anybody can set.
-const MOST_RETRIES: u32 = 100;
+const MAX_RETRIES: u32 = 100;
 
 /// How often and when to retry a beat after a passing failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -199,12 +199,12 @@ impl Check for Retry {
 impl Retry {
     fn of(mut keys: BTreeMap<String, Written>) -> Result<Self, Failure> {
         let max = match keys.remove("max") {
-            Some(Written::Number(max)) if max <= MOST_RETRIES => NonZeroU32::new(max),
+            Some(Written::Number(max)) if max <= MAX_RETRIES => NonZeroU32::new(max),
             Some(_) => None,
             None => return Err(failure!("\"max\" is missing"; "{}", Self::ACCEPTED)),
         };
         let max = max.ok_or_else(
-            || failure!("\"max\" has a wrong value"; "write a whole number from 1 to {MOST_RETRIES}"),
+            || failure!("\"max\" has a wrong value"; "write a whole number from 1 to {MAX_RETRIES}"),
         )?;
         let mut span = |key: &str| match keys.remove(key) {
             Some(Written::Text(text)) => {
@@ -240,7 +240,7 @@ impl JsonSchema for Retry {
         json_schema!({
             "type": "object",
             "properties": {
-                "max": { "type": "integer", "minimum": 1, "maximum": MOST_RETRIES },
+                "max": { "type": "integer", "minimum": 1, "maximum": MAX_RETRIES },
                 "backoff": span,
                 "maxBackoff": span,
             },

@@ -1,6 +1,6 @@
 //! When a heartbeat with `jitter`, `activeHours`, `except`, `catchUp` or `startDeadline` runs. Pure.
 //!
-//! [`planned`] is when it runs next, from the anchor alone. [`judge`] decides what to do with a run whose time has
+//! [`planned`] is when it runs next, from the anchor alone. [`decide`] decides what to do with a run whose time has
 //! come: the daemon may see it late. A heartbeat without these keys runs as [`next_run`] says.
 
 use super::{NEVER_RAN, next_run};
@@ -86,7 +86,7 @@ pub fn planned(
 
 /// Decides on a run that was `due` at this time. `is_first` is whether the daemon sees it for the first time.
 #[must_use]
-pub fn judge(
+pub fn decide(
     schedule: &Schedule,
     options: &ScheduleOptions,
     id: &HeartbeatId,

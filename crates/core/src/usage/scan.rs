@@ -10,7 +10,7 @@ use std::thread;
 const BLOCK: usize = 256 << 10;
 
 /// The most threads; more of them would wait for each other's blocks.
-const MOST_THREADS: usize = 8;
+const MAX_THREADS: usize = 8;
 
 /// A file to read.
 pub enum Input<'a, F> {
@@ -57,7 +57,7 @@ pub fn scan<'a, F: Read + Send, S: Send>(
             }
         }
     };
-    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MOST_THREADS);
+    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MAX_THREADS);
     thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(count)).collect();
         let own = count();

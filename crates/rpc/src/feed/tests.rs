@@ -138,7 +138,7 @@ fn memory_keeps_what_storage_does_not_have() {
 fn memory_is_also_bounded_by_bytes() {
     let feed = Feed::new(AgentId::parse("a").ok(), None);
     for _ in 0..10 {
-        feed.push(vec![b' '; MOST_BYTES / 4].into());
+        feed.push(vec![b' '; MAX_BYTES / 4].into());
     }
     assert_eq!(feed.ring().lines.len(), 4);
 }

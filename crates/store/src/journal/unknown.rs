@@ -92,13 +92,13 @@ pub fn record(
     versioned::write(&dir.unknown(), &Contents { seen: rows })
 }
 
-fn lock_within(dir: &DataDir, patience: Duration) -> io::Result<Lock> {
+fn lock_within(dir: &DataDir, timeout: Duration) -> io::Result<Lock> {
     let begun = Instant::now();
     loop {
         if let Some(lock) = lock::try_lock(&dir.unknown_lock())? {
             return Ok(lock);
         }
-        if begun.elapsed() >= patience {
+        if begun.elapsed() >= timeout {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "another process keeps it locked"));
         }
         pause(Duration::from_millis(10));

@@ -52,7 +52,7 @@ pub(super) enum WireError {
     #[error("not a response of {0}")]
     Foreign(&'static str),
     /// The model did not finish.
-    #[error("it stopped with {0:?}")]
+    #[error("the model did not finish: {0}")]
     Unfinished(String),
     /// The model refused.
     #[error("the model refused to answer")]
@@ -220,7 +220,7 @@ fn finished(how: Option<String>, expected: &str) -> Result<(), WireError> {
         Some(
             how @ ("max_tokens" | "length" | "tool_use" | "tool_calls" | "pause_turn" | "stop_sequence"),
         ) => Err(WireError::Unfinished(how.to_owned())),
-        _ => Err(WireError::Unfinished("an unknown reason".to_owned())),
+        _ => Err(WireError::Unfinished("unknown reason".to_owned())),
     }
 }
 

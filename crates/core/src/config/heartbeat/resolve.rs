@@ -169,11 +169,11 @@ fn heartbeat(
 }
 
 /// How many heartbeats to compare with one whose settings might be the same.
-const MOST_COMPARED: usize = 8;
+const MAX_COMPARED: usize = 8;
 
 /// These settings, shared with one of the last `others` if that has the same.
 fn shared(settings: BeatSettings, others: &[Heartbeat]) -> Arc<BeatSettings> {
-    let mut last = others.iter().rev().take(MOST_COMPARED).map(|other| &other.settings);
+    let mut last = others.iter().rev().take(MAX_COMPARED).map(|other| &other.settings);
     last.find(|known| ***known == settings).map_or_else(|| Arc::new(settings), Arc::clone)
 }
 

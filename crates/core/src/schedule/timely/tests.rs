@@ -61,7 +61,7 @@ fn without_options_a_heartbeat_runs_as_ever() {
                 for late in [0, 1, 3600, 864_000] {
                     let now = due + SignedDuration::from_secs(late);
                     assert!(is_due(schedule, Some(last), now));
-                    assert_eq!(judge(schedule, &options, &id(), (due, true), now), StartDecision::Start);
+                    assert_eq!(decide(schedule, &options, &id(), (due, true), now), StartDecision::Start);
                 }
             }
             last += SignedDuration::from_hours(5);
@@ -161,7 +161,7 @@ fn decision(yaml: &str, last: &str, is_first: bool, now: &str) -> String {
     if due > at(now) {
         return format!("due {due}");
     }
-    match judge(&schedule, &options, &id(), (due, is_first), at(now)) {
+    match decide(&schedule, &options, &id(), (due, is_first), at(now)) {
         StartDecision::Start => "start".to_owned(),
         StartDecision::Later(at) => format!("later {at}"),
         StartDecision::Wait(until) => {
@@ -319,9 +319,9 @@ fn a_late_run_waits_for_active_hours() {
     // One that never ran is due at once, in active hours, whatever `catchUp` says.
     let (schedule, options) =
         read("interval: 30m\nactiveHours: 08:00-20:00\ncatchUp: skip\nstartDeadline: 1m");
-    let judged = |now| judge(&schedule, &options, &id(), (NEVER_RAN, true), at(now));
-    assert_eq!(judged("2026-02-03T10:00:00Z"), StartDecision::Start);
-    assert_eq!(judged("2026-02-03T22:00:00Z"), StartDecision::Wait(Some(at("2026-02-04T08:00:00Z"))));
+    let decided = |now| decide(&schedule, &options, &id(), (NEVER_RAN, true), at(now));
+    assert_eq!(decided("2026-02-03T10:00:00Z"), StartDecision::Start);
+    assert_eq!(decided("2026-02-03T22:00:00Z"), StartDecision::Wait(Some(at("2026-02-04T08:00:00Z"))));
 }
 
 #[test]
@@ -385,14 +385,14 @@ fn runs_of_intervals_that_would_all_start_at_once_are_spread() {
     }
     let (schedule, options) = read("interval: 30m\njitter: 5m");
     let now = at("2026-02-03T10:00:00Z");
-    let first = judge(&schedule, &options, &id(), (NEVER_RAN, true), now);
+    let first = decide(&schedule, &options, &id(), (NEVER_RAN, true), now);
     assert_eq!(first, StartDecision::Later(at("2026-02-03T10:02:52.959Z")));
     // From then on, runs keep their distance.
     let mut last = at("2026-02-03T10:02:52.959Z");
     for _ in 0..100 {
         let next = planned(&schedule, &options, &id(), Some(last)).unwrap();
         assert_eq!(next.duration_since(last), SignedDuration::from_mins(30));
-        assert_eq!(judge(&schedule, &options, &id(), (next, true), next), StartDecision::Start);
+        assert_eq!(decide(&schedule, &options, &id(), (next, true), next), StartDecision::Start);
         last = next;
     }
 }

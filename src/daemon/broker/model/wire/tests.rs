@@ -111,7 +111,7 @@ fn only_a_complete_answer_has_text() {
     assert_eq!(anthropic(json!("refusal"), json!([words])), Err(WireError::Refused));
     assert_eq!(
         anthropic(json!(null), json!([words])),
-        Err(WireError::Unfinished("an unknown reason".to_owned()))
+        Err(WireError::Unfinished("unknown reason".to_owned()))
     );
 
     for role in [json!("user"), json!(null)] {
