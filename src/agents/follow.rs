@@ -6,13 +6,14 @@
 mod hosts;
 
 use super::hosted::{HostStatus, Hosted};
-use super::known::KnownAgents;
+use super::known::{KnownAgents, Reread};
 use super::{Agent, Sources, join, session};
 use hosts::{HostChange, Hosts};
 use jiff::Timestamp;
 use murmur_core::id::AgentId;
 use murmur_rpc::envelope::Event;
-use std::collections::HashSet;
+use murmur_store::pulse::health::Health;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -44,6 +45,19 @@ pub struct Follower {
     checked_at: Instant,
     ends: JoinSet<u32>,
     awaited: HashSet<u32>,
+    /// The pulses that changed since [`Self::news`] was called; `None` if anything may have.
+    touched: Option<HashSet<PathBuf>>,
+    /// The pulses that were all that is known of their agents then, and those agents' health.
+    lone: HashMap<PathBuf, Health>,
+}
+
+/// What changed.
+#[derive(Debug, PartialEq, Eq)]
+pub enum News {
+    /// Anything: all agents, sorted by id.
+    All(Vec<Agent>),
+    /// Only these agents, but not their health.
+    Some(Vec<Agent>),
 }
 
 impl Follower {
@@ -57,7 +71,9 @@ impl Follower {
         let checked_at = Instant::now();
         let mut tick = interval_at(checked_at + TICK, TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut follower = Self { sources, known, watch, tick, hosts, checked_at, ends, awaited };
+        let (touched, lone) = (None, HashMap::new());
+        let mut follower =
+            Self { sources, known, watch, tick, hosts, checked_at, ends, awaited, touched, lone };
         follower.read_all()?;
         Ok(follower)
     }
@@ -74,6 +90,33 @@ impl Follower {
         join::agents(&self.known, &self.sources.quiet, now)
     }
 
+    /// Returns what changed since the last call, as of `now`.
+    pub fn news(&mut self, now: Timestamp) -> News {
+        let (known, quiet) = (&self.known, &self.sources.quiet);
+        if let Some(touched) = self.touched.replace(HashSet::new()) {
+            let changed = |path: &PathBuf| {
+                let health = self.lone.get(path)?;
+                join::lone(known.pulses.get(path)?, quiet, now).filter(|agent| agent.health == *health)
+            };
+            if let Some(agents) = touched.iter().map(changed).collect() {
+                return News::Some(agents);
+            }
+        }
+        let agents = self.agents(now);
+        let health: HashMap<&str, Health> =
+            agents.iter().map(|agent| (&*agent.agent_id, agent.health)).collect();
+        let health = |path: &PathBuf| health.get(&*known.pulses.get(path)?.pulse.agent_id).copied();
+        let lone = join::lone_pulses(known).into_iter();
+        self.lone =
+            lone.filter_map(|path| Some((health(&path)?, path))).map(|(of, path)| (path, of)).collect();
+        News::All(agents)
+    }
+
+    /// Has the next call of [`Self::news`] return all agents.
+    pub fn renew(&mut self) {
+        self.touched = None;
+    }
+
     /// What the host of `agent` says, if it has one.
     #[must_use]
     pub fn host(&self, agent: &str) -> Option<&Hosted> {
@@ -86,6 +129,12 @@ impl Follower {
         self.hosts.listen(listener);
     }
 
+    /// Lets changes of files pile up until the next call of [`Self::changed`]: until then, they don't wake this
+    /// process.
+    pub fn rest(&mut self) {
+        self.watch.iter_mut().for_each(Watch::rest);
+    }
+
     /// Waits until something may have changed and applies it. Cancel safe.
     pub async fn changed(&mut self) -> io::Result<()> {
         let Self { watch, tick, hosts, ends, .. } = self;
@@ -94,6 +143,9 @@ impl Follower {
             news = hosts.next_change() => Wakeup::Host(news),
             Some(Ok(pid)) = ends.join_next() => Wakeup::Ended(pid),
         };
+        if !matches!(event, Wakeup::Changed(Ok(_))) {
+            self.touched = None;
+        }
         match event {
             Wakeup::Changed(Ok(changes)) => self.take(changes)?,
             Wakeup::Changed(Err(_)) => {
@@ -135,7 +187,7 @@ impl Follower {
     /// Checks what cannot be watched: when conversations of sessions were written to, processes that are not waited
     /// for, and hosts that did not report their agents' state.
     pub fn recheck(&mut self) {
-        self.checked_at = Instant::now();
+        (self.checked_at, self.touched) = (Instant::now(), None);
         let awaited = &self.awaited;
         self.known.recheck(&self.sources, |pid| !awaited.contains(&pid));
         self.known.refresh_sessions(&self.sources);
@@ -149,10 +201,17 @@ impl Follower {
         let mut more = changes.more;
         for path in &changes.paths {
             match path.parent() {
-                Some(folder) if folder == pulses => self.known.read_pulse(&self.sources, path),
+                Some(folder) if folder == pulses => match self.known.read_pulse(&self.sources, path) {
+                    Reread::Same => {}
+                    Reread::Continued => {
+                        self.touched.iter_mut().for_each(|paths| _ = paths.insert(path.clone()))
+                    }
+                    Reread::Other => self.touched = None,
+                },
                 Some(folder) if folder == hosts => self.hosts.query_file(path),
                 Some(folder) if Some(folder) == sessions.as_deref() => {
                     self.known.read_session(&self.sources, path);
+                    self.touched = None;
                 }
                 // A parent of a missing folder.
                 _ => more = true,
@@ -162,6 +221,7 @@ impl Follower {
     }
 
     fn read_all(&mut self) -> io::Result<()> {
+        self.touched = None;
         if let Some(watch) = &mut self.watch {
             // A folder created before it was watched may contain the next one.
             while watch.add(places(&self.sources))? {}

@@ -12,7 +12,8 @@ use murmur_core::id::SessionId;
 use murmur_host::discover;
 use murmur_store::pulse::health::Health;
 use murmur_store::pulse::{State, branch};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The data about one agent.
@@ -87,6 +88,38 @@ pub fn agents(known: &KnownAgents, quiet: &Quiet, now: Timestamp) -> Vec<Agent> 
         }
     }
     rows.into_iter().filter_map(|(id, row)| row.agent(id, quiet, now)).collect()
+}
+
+/// The pulses that are all that is known of their agents, and affect no other: by file.
+#[must_use]
+pub fn lone_pulses(known: &KnownAgents) -> HashSet<PathBuf> {
+    let (mut ids, mut sessions): (HashMap<String, usize>, HashMap<&SessionId, usize>) = Default::default();
+    for (id, host) in &known.hosts {
+        *ids.entry(id.to_string()).or_default() += 1;
+        host.session_id.iter().for_each(|session| *sessions.entry(session).or_default() += 1);
+    }
+    for KnownSession { session, .. } in known.sessions.values() {
+        *ids.entry(session_agent(&session.session_id)).or_default() += 1;
+        *sessions.entry(&session.session_id).or_default() += 1;
+    }
+    for heard in known.pulses.values() {
+        *ids.entry(heard.pulse.agent_id.clone()).or_default() += 1;
+        heard.session().into_iter().for_each(|session| *sessions.entry(session).or_default() += 1);
+    }
+    let processes: HashSet<u32> = known.sessions.values().map(|known| known.session.pid).collect();
+    let is_lone = |heard: &KnownPulse| {
+        ids.get(&heard.pulse.agent_id) == Some(&1)
+            && heard.session().is_none_or(|session| sessions.get(session) == Some(&1))
+            && heard.pulse.pid.is_none_or(|pid| !processes.contains(&pid))
+    };
+    known.pulses.iter().filter(|(_, heard)| is_lone(heard)).map(|(path, _)| path.clone()).collect()
+}
+
+/// The agent of which only a pulse is known, see [`lone_pulses`].
+#[must_use]
+pub fn lone(heard: &KnownPulse, quiet: &Quiet, now: Timestamp) -> Option<Agent> {
+    let sources = AgentSources { heard: Some(heard), ..AgentSources::default() };
+    sources.agent(heard.pulse.agent_id.clone(), quiet, now)
 }
 
 /// What an agent is doing.

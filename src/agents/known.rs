@@ -53,10 +53,29 @@ impl KnownPulse {
         self.pulse.session_id.as_ref().filter(|session| !session.as_str().is_empty())
     }
 
+    /// Whether `later` is of the same agent in the same state, so that no other agent is affected.
+    fn is_continued_by(&self, later: &Self) -> bool {
+        let (one, other) = (&self.pulse, &later.pulse);
+        let is_same_agent =
+            (&one.agent_id, &one.session_id, one.pid) == (&other.agent_id, &other.session_id, other.pid);
+        is_same_agent && (one.state, self.is_alive) == (other.state, later.is_alive) && self.at <= later.at
+    }
+
     /// Its process, unless that is dead.
     fn process(&self) -> Option<u32> {
         process(&self.pulse).filter(|_| self.is_alive != Some(false))
     }
+}
+
+/// What another read of a pulse found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reread {
+    /// The same.
+    Same,
+    /// A later pulse of the same agent in the same state.
+    Continued,
+    /// Anything else.
+    Other,
 }
 
 impl KnownAgents {
@@ -85,13 +104,22 @@ impl KnownAgents {
         Ok(())
     }
 
-    /// Rereads the pulse at `path`.
-    pub fn read_pulse(&mut self, sources: &Sources, path: &Path) {
+    /// Rereads the pulse at `path`. Returns what that means for the list of agents.
+    pub fn read_pulse(&mut self, sources: &Sources, path: &Path) -> Reread {
         let before = self.pulses.get(path);
         match folder::read(path).and_then(|found| heard(sources, found, before)) {
-            Some((path, heard)) => self.pulses.insert(path, heard),
-            None => self.pulses.remove(path),
-        };
+            Some((path, heard)) => {
+                let reread = match before {
+                    Some(before) if *before == heard => Reread::Same,
+                    Some(before) if before.is_continued_by(&heard) => Reread::Continued,
+                    _ => Reread::Other,
+                };
+                self.pulses.insert(path, heard);
+                reread
+            }
+            None if self.pulses.remove(path).is_some() => Reread::Other,
+            None => Reread::Same,
+        }
     }
 
     /// Rereads all sessions; none if they cannot be read, see [`Sources::sessions`].

@@ -21,6 +21,7 @@ use anyhow::bail;
 use clap::Args as ClapArgs;
 use feed::Changes;
 pub(super) use feed::StatusFiles;
+use jiff::Timestamp;
 use murmur_core::config::heartbeat::file_of;
 use session::{Session, Wakeup};
 use std::io::{self, IsTerminal};
@@ -43,7 +44,7 @@ const PACE: Duration = Duration::from_millis(40);
 /// How long agents' changes are gathered before they are read and drawn: those of many agents often come together.
 const GATHER: Duration = Duration::from_millis(20);
 
-/// How long agents are not listened to after a frame. With [`GATHER`], a change is drawn within 50 ms.
+/// How long agents are not listened to after they were read. With [`GATHER`], a change is drawn within 50 ms.
 const PAUSE: Duration = Duration::from_millis(27);
 
 /// How many updates may wait. Beyond that, those who send them wait.
@@ -135,18 +136,31 @@ impl Watching<'_> {
         let mut draw_at = Some(Instant::now());
         let mut drawn_at = Instant::now();
         let mut change_at = None;
+        // Whether there is something to draw for sure.
+        let mut is_due = true;
         // When to listen to agents again; `None` while a change of theirs waits to be drawn.
         let mut listen_at = None;
         loop {
             // A stopped terminal gets the latest frame when it resumes.
             if draw_at.is_some_and(|at| at <= Instant::now()) && self.session.is_free() {
-                let is_all = self.take_changes().await?;
-                change_at = self.draw()?;
-                (draw_at, drawn_at) = (None, Instant::now());
-                listen_at = Some(if is_all { drawn_at + PAUSE } else { drawn_at });
+                let is_all = self.take_changes(&mut is_due).await?;
+                let now = clock::now();
+                is_due |= self.take_agents(now);
+                if is_due {
+                    self.session.draw(&self.model, now)?;
+                    drawn_at = Instant::now();
+                }
+                let next = self.changes_in(now).map(|change| Instant::now() + change);
+                change_at = if is_due { next } else { change_at.into_iter().chain(next).min() };
+                (is_due, draw_at) = (false, None);
+                let now = Instant::now();
+                listen_at = Some(if is_all { now + PAUSE } else { now });
+                self.agents.rest();
             }
             let soon = drawn_at + PACE;
             let is_free = self.session.is_free();
+            // A change of an agent's file may make no visible difference.
+            let mut has_event = true;
             let at = tokio::select! {
                 biased;
                 wakeup = self.session.wakeup() => match wakeup? {
@@ -182,10 +196,11 @@ impl Watching<'_> {
                     soon
                 }
                 heard = changed_from(&mut self.agents, listen_at), if listen_at.is_some() => {
-                    if let Some(update) = heard? {
-                        self.model.on(update);
-                    }
+                    let update = heard?;
+                    self.agents.rest();
                     listen_at = None;
+                    has_event = update.is_some();
+                    update.into_iter().for_each(|update| self.model.on(update));
                     soon.max(Instant::now() + GATHER)
                 }
                 () = wait_until(change_at), if change_at.is_some() => {
@@ -196,31 +211,41 @@ impl Watching<'_> {
                     Instant::now()
                 }
             };
+            is_due |= has_event;
             draw_at = Some(draw_at.map_or(at, |known| known.min(at)));
         }
     }
 
-    /// Applies agents' pending changes. Returns whether none are left.
-    async fn take_changes(&mut self) -> io::Result<bool> {
+    /// Applies agents' pending events, and reads their files. Returns whether none are left.
+    async fn take_changes(&mut self, is_due: &mut bool) -> io::Result<bool> {
         for _ in 0..WAITING {
             match now_or_never(self.agents.changed()).await {
-                Some(update) => update?.into_iter().for_each(|update| self.model.on(update)),
+                Some(Ok(update)) => {
+                    *is_due |= update.is_some();
+                    update.into_iter().for_each(|update| self.model.on(update));
+                }
+                Some(Err(error)) => return Err(error),
                 None => return Ok(true),
             }
         }
         Ok(false)
     }
 
-    /// Draws a frame, and returns when it must be redrawn just because time passes.
-    fn draw(&mut self) -> anyhow::Result<Option<Instant>> {
-        let now = clock::now();
-        for update in self.agents.take(now).into_iter().flatten() {
+    /// Applies what was read of agents. Returns whether that changes what is shown.
+    fn take_agents(&mut self, now: Timestamp) -> bool {
+        let mut differs = false;
+        for update in self.agents.take(now) {
+            differs |= ::watch::differs(&self.model, &update, now);
             self.model.on(update);
         }
-        self.session.draw(&self.model, now)?;
+        differs
+    }
+
+    /// When the screen must be drawn again just because time passes.
+    fn changes_in(&self, now: Timestamp) -> Option<Duration> {
         let change = ::watch::changes_in(&self.model, now).and_then(|change| Duration::try_from(change).ok());
         let change = change.into_iter().chain(self.agents.changes_in(now)).min();
-        Ok(change.map(|change| Instant::now() + change.max(Duration::from_secs(1))))
+        change.map(|change| change.max(Duration::from_secs(1)))
     }
 
     /// Carries out an action. Returns `Some` to end the view.

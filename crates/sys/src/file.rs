@@ -293,6 +293,15 @@ pub fn read_short(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
 /// [`io::ErrorKind::InvalidInput`] if it is not a regular file.
 #[cfg(unix)]
 pub fn read_first(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
+    open_existing(path)?.map(|(file, found)| read_most(&file, found.len(), most)).transpose()
+}
+
+/// Opens the file at `path`, unless it doesn't exist. Never blocks.
+///
+/// # Errors
+/// [`io::ErrorKind::InvalidInput`] if it is not a regular file.
+#[cfg(unix)]
+pub fn open_existing(path: &Path) -> io::Result<Option<(File, Metadata)>> {
     use std::os::unix::fs::OpenOptionsExt;
     let file = match File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path) {
         Ok(file) => file,
@@ -303,7 +312,7 @@ pub fn read_first(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     if !found.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
     }
-    read_most(&file, found.len(), most).map(Some)
+    Ok(Some((file, found)))
 }
 
 #[cfg(all(test, unix))]

@@ -122,12 +122,15 @@ mod system {
     use std::os::fd::OwnedFd;
     use std::os::unix::ffi::OsStrExt;
     use std::path::PathBuf;
+    use std::sync::Arc;
     use tokio::io::unix::AsyncFd;
 
     /// A watch on folders.
     #[derive(Debug)]
     pub struct Watch {
-        inotify: AsyncFd<OwnedFd>,
+        inotify: Arc<OwnedFd>,
+        /// Wakes this process; `None` while it rests.
+        waking: Option<AsyncFd<Arc<OwnedFd>>>,
         places: HashMap<i32, (PathBuf, Names)>,
     }
 
@@ -137,9 +140,9 @@ mod system {
         /// # Errors
         /// Fails if the limit of watches is reached.
         pub fn new(places: impl IntoIterator<Item = impl Borrow<WatchedFolder>>) -> io::Result<Self> {
-            let inotify = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
-            let inotify = crate::descriptor::readable(inotify)?;
-            let mut watch = Self { inotify, places: HashMap::new() };
+            let inotify = Arc::new(inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?);
+            let waking = Some(crate::descriptor::readable(Arc::clone(&inotify))?);
+            let mut watch = Self { inotify, waking, places: HashMap::new() };
             watch.add(places)?;
             Ok(watch)
         }
@@ -168,7 +171,7 @@ mod system {
                     WatchedFolder { writes: true, .. } => flags | WatchFlags::MODIFY,
                     _ => flags,
                 };
-                match inotify::add_watch(self.inotify.get_ref(), &place.folder, flags) {
+                match inotify::add_watch(&*self.inotify, &place.folder, flags) {
                     Ok(watch) => match self.places.entry(watch) {
                         Entry::Vacant(vacant) => {
                             vacant.insert((place.folder.clone(), place.names.clone()));
@@ -195,11 +198,10 @@ mod system {
 
         /// Ends the watches on `gone` folders, which may have been moved, and on all folders in them.
         pub fn forget(&mut self, gone: &BTreeSet<PathBuf>) {
-            let inotify = self.inotify.get_ref();
             self.places.retain(|watch, (folder, _)| {
                 let is_gone = folder.ancestors().any(|part| gone.contains(part));
                 // The system has removed those of removed folders.
-                let _best_effort = is_gone.then(|| inotify::remove_watch(inotify, *watch));
+                let _best_effort = is_gone.then(|| inotify::remove_watch(&*self.inotify, *watch));
                 !is_gone
             });
         }
@@ -209,11 +211,26 @@ mod system {
             self.changes().await.map(|_| ())
         }
 
+        /// Lets changes pile up, without waking this process, until the next call of [`Self::changes`].
+        pub fn rest(&mut self) {
+            self.waking = None;
+        }
+
         /// Waits for changes and returns them.
         pub async fn changes(&mut self) -> io::Result<Changes> {
+            let waking = match &mut self.waking {
+                Some(waking) => waking,
+                resting => {
+                    let changes = read(&self.inotify, &mut self.places)?;
+                    if changes != Changes::default() {
+                        return Ok(changes);
+                    }
+                    resting.insert(crate::descriptor::readable(Arc::clone(&self.inotify))?)
+                }
+            };
             loop {
-                let mut ready = self.inotify.readable().await?;
-                let changes = read(ready.get_inner(), &mut self.places);
+                let mut ready = waking.readable().await?;
+                let changes = read(&self.inotify, &mut self.places);
                 ready.clear_ready();
                 let changes = changes?;
                 if changes != Changes::default() {
@@ -285,6 +302,9 @@ mod system {
         /// Does nothing.
         pub fn forget(&mut self, _gone: &BTreeSet<PathBuf>) {}
 
+        /// Does nothing.
+        pub fn rest(&mut self) {}
+
         /// Never returns.
         pub async fn changed(&mut self) -> io::Result<()> {
             std::future::pending().await
@@ -337,6 +357,23 @@ mod tests {
         let changes = watch.changes().await.unwrap();
         let paths: Vec<PathBuf> = changes.paths.into_iter().collect();
         assert_eq!(paths, [path("a"), path("b"), path("c")]);
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn changes_during_a_rest_are_reported_after_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let mut watch = Watch::new([&WatchedFolder::new(folder.path(), &[])]).unwrap();
+        for name in ["a", "b"] {
+            watch.rest();
+            std::os::unix::fs::symlink("x", path(name)).unwrap();
+            assert_eq!(watch.changes().await.unwrap().paths, BTreeSet::from([path(name)]));
+        }
+        // Nothing is pending: it wakes again.
+        watch.rest();
+        let change = async { std::os::unix::fs::symlink("x", path("c")).unwrap() };
+        let (changes, ()) = tokio::join!(biased; watch.changes(), change);
+        assert_eq!(changes.unwrap().paths, BTreeSet::from([path("c")]));
     }
 
     #[tokio::test(flavor = "current_thread")]

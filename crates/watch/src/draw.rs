@@ -7,7 +7,7 @@ mod table;
 pub(crate) mod tests;
 mod time;
 
-use crate::model::Model;
+use crate::model::{Model, Update};
 use crate::rows::{Daemon, Health, HeartbeatState};
 use crate::text::width;
 use crate::view::{Pane, Prompt, Purpose, Screen};
@@ -38,6 +38,7 @@ fn color(color: Color) -> Style {
 pub fn draw(frame: &mut Frame<'_>, model: &Model, now: Timestamp) {
     let area = frame.area();
     let buffer = frame.buffer_mut();
+    model.view.drawn_agents.take();
     if area.width < 4 || area.height < 2 {
         return;
     }
@@ -268,6 +269,16 @@ fn colored(health: Health) -> Style {
         Health::Warning | Health::Stale => color(Color::Yellow),
         Health::Active => color(Color::Green),
         Health::Idle | Health::Exited => DIM,
+    }
+}
+
+/// Whether the next frame, with `update`, would differ from the last one as of `now`. It may also return `true` if it
+/// would not.
+#[must_use]
+pub fn differs(model: &Model, update: &Update, now: Timestamp) -> bool {
+    match update {
+        Update::Agent(row) => panes::differs(model, row, now),
+        _ => true,
     }
 }
 

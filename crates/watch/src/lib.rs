@@ -32,7 +32,7 @@ pub mod text;
 mod view;
 
 pub use ansi::{Ansi, ColorDepth};
-pub use draw::{changes_in, draw};
+pub use draw::{changes_in, differs, draw};
 pub use input::Action;
 pub use model::{Model, Update};
 pub use ratatui_core::backend::Backend;

@@ -1,5 +1,7 @@
 //! Everything that is known, and what the user looks at.
 
+mod agents;
+
 use crate::history::{Activity, History};
 use crate::inbox::InboxEntry;
 use crate::pager::Pager;
@@ -11,7 +13,8 @@ use crate::text::Text;
 use crate::view::{Pane, Screen, View};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// How many journal lines are kept.
@@ -28,6 +31,8 @@ pub enum Update {
     Heartbeats(Vec<Heartbeat>),
     /// All agents.
     Agents(Vec<Agent>),
+    /// One agent.
+    Agent(Agent),
     /// An agent did something.
     Heard(Arc<str>, Timestamp),
     /// All open requests.
@@ -129,6 +134,7 @@ impl Model {
                 shown: String::new(),
                 help: Pager::default(),
                 request: Pager::default(),
+                drawn_agents: RefCell::default(),
             },
         }
     }
@@ -147,6 +153,7 @@ impl Model {
                 self.agents = agents;
                 self.sort_agents();
             }
+            Update::Agent(agent) => self.replace(agent),
             Update::Heard(agent, at) => self.activity.entry(agent).or_default().heard(at),
             Update::Requests(requests) => {
                 self.requests = requests;
@@ -230,43 +237,6 @@ impl Model {
         });
         self.sort_agents();
         self.close_solved();
-    }
-
-    fn sort_agents(&mut self) {
-        let mut agents = std::mem::take(&mut self.agents);
-        let ended: HashSet<&str> =
-            agents.iter().filter(|agent| !agent.health.is_live()).map(|agent| &*agent.id).collect();
-        self.waiting.clear();
-        for request in self.requests.iter().filter(|row| row.is_deferred || !ended.contains(&*row.agent)) {
-            let since = self.waiting.entry(Arc::clone(&request.agent)).or_insert(request.asked);
-            *since = request.asked.min(*since);
-        }
-        agents.sort_by_cached_key(|agent| {
-            let waits = self.waits_since(agent).unwrap_or(Timestamp::MAX);
-            (self.health(agent), waits, Arc::clone(&agent.id))
-        });
-        let mut folders: HashMap<&str, Vec<&Agent>> = HashMap::new();
-        let live = agents.iter().filter(|agent| agent.health.is_live() && !agent.folder.is_empty());
-        live.for_each(|agent| folders.entry(&agent.folder).or_default().push(agent));
-        self.shared = HashMap::new();
-        for together in folders.values().filter(|together| together.len() > 1) {
-            for (agent, other) in together.iter().zip(together.iter().cycle().skip(1)) {
-                self.shared.insert(Arc::clone(&agent.id), other.name.clone());
-            }
-        }
-        self.agents = agents;
-        let known: HashSet<&str> = self.agents.iter().map(|agent| &*agent.id).collect();
-        self.activity.retain(|id, _| known.contains(&**id));
-    }
-
-    /// Since when an agent waits for a person.
-    pub(crate) fn waits_since(&self, agent: &Agent) -> Option<Timestamp> {
-        self.waiting.get(&agent.id).copied()
-    }
-
-    /// The health of an agent, with what is known of its requests.
-    pub(crate) fn health(&self, agent: &Agent) -> Health {
-        if self.waiting.contains_key(&agent.id) { Health::Waiting } else { agent.health }
     }
 
     /// The number of rows of a pane, without a filter.

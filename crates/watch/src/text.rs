@@ -20,6 +20,10 @@ impl Text {
     /// The beginning of `raw` on one line. Line breaks become spaces, hidden characters are escaped.
     #[must_use]
     pub fn new(raw: &str) -> Self {
+        // Most text: there is nothing to escape.
+        if raw.len() <= MAX_CHARS && raw.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+            return Self(raw.trim().into());
+        }
         let mut text = String::with_capacity(raw.len().min(MAX_CHARS));
         for (count, letter) in raw.trim().chars().enumerate() {
             if count == MAX_CHARS {

@@ -3,7 +3,8 @@
 use crate::input::Action;
 use crate::pager::Pager;
 use crate::text::Text;
-use std::cell::Cell;
+use ratatui_core::style::Style;
+use std::cell::{Cell, RefCell};
 
 /// A pane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,6 +92,15 @@ pub(crate) struct Prompt {
     pub(crate) typed: String,
 }
 
+/// The rows of a pane as they were drawn.
+#[derive(Debug, Default)]
+pub(crate) struct DrawnRows {
+    /// The width of each column.
+    pub(crate) widths: Vec<usize>,
+    /// The index of each row, and its cells: their text, before it was cut, and style.
+    pub(crate) rows: Vec<(usize, Vec<(String, Style)>)>,
+}
+
 /// Everything about the view.
 #[derive(Debug)]
 pub(crate) struct View {
@@ -106,6 +116,8 @@ pub(crate) struct View {
     pub(crate) help: Pager,
     /// The request or problem on the screen.
     pub(crate) request: Pager,
+    /// The agents on the screen.
+    pub(crate) drawn_agents: RefCell<DrawnRows>,
 }
 
 impl View {

@@ -227,3 +227,37 @@ fn the_last_task_set_counts_and_a_cleared_one_is_empty() {
 fn a_clock_that_was_set_back_gives_no_negative_age() {
     assert_eq!(case().pulse("a", "s", State::Running, ALIVE, 500).agents(), "a running active Pulse 0 Bash");
 }
+
+#[test]
+fn a_lone_pulse_makes_the_same_agent_by_itself() {
+    let lone_ones = |case: &Case| {
+        let paths = lone_pulses(&case.known);
+        let mut paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+        paths.sort();
+        for path in &paths {
+            let agent = lone(&case.known.pulses[&PathBuf::from(path)], &Quiet::default(), minute(100));
+            assert!(agents(&case.known, &Quiet::default(), minute(100)).contains(&agent.unwrap()));
+        }
+        paths.join(" ")
+    };
+    let pulse = || case().pulse("a", "s", State::Running, ALIVE, 60);
+    let table = [
+        (pulse(), "a-60"),
+        (
+            pulse().pulse("b", "t", State::Exited, DEAD, 70).pulse("c", "", State::Idle, None, 5),
+            "a-60 b-70 c-5",
+        ),
+        // Another pulse, host or session of the agent, its conversation or its process.
+        (pulse().pulse("a", "t", State::Running, ALIVE, 70), ""),
+        (pulse().pulse("b", "s", State::Running, ALIVE, 70), ""),
+        (pulse().up("a", "", State::Running, Some(70)), ""),
+        (pulse().up("b", "s", State::Running, Some(70)), ""),
+        (pulse().session("s", 9, None, 70), ""),
+        (pulse().session("t", 2, None, 70), ""),
+        (case().pulse("claude-t", "", State::Running, ALIVE, 60).session("t", 9, None, 70), ""),
+        (pulse().session("t", 9, None, 70).up("b", "u", State::Idle, None), "a-60"),
+    ];
+    for (case, expected) in table {
+        assert_eq!(lone_ones(&case), expected);
+    }
+}

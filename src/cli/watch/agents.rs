@@ -3,7 +3,7 @@
 use super::super::inbox::{self, list};
 use super::extras::{Extras, past};
 use super::rows;
-use crate::agents::follow::Follower;
+use crate::agents::follow::{Follower, News};
 use crate::agents::{Agent, Sources};
 use jiff::Timestamp;
 use murmur_core::config::quiet::Quiet;
@@ -58,7 +58,7 @@ impl Agents {
             Some(read) = self.past.join_next() => {
                 if let Ok((agent, extras)) = read {
                     self.extras.entry(agent).or_default().update(extras);
-                    self.is_changed = true;
+                    self.change_all();
                 }
                 Ok(None)
             }
@@ -71,15 +71,20 @@ impl Agents {
     }
 
     fn heard(&mut self, event: &Event) {
-        let is_new = Extras::of(event).is_some_and(|news| {
+        if let Some(news) = Extras::of(event) {
             self.extras.entry(event.agent_id.clone()).or_default().update(news);
-            true
-        });
-        self.is_changed |= is_new;
+            self.change_all();
+        }
         // Its events don't have all that the agent wrote.
         if event.event_type == "result" {
             self.read_past(&event.agent_id);
         }
+    }
+
+    /// Any agent may have changed.
+    fn change_all(&mut self) {
+        self.follower.renew();
+        self.is_changed = true;
     }
 
     /// Reads what an agent has written about its context and cost, in the background.
@@ -91,16 +96,25 @@ impl Agents {
         });
     }
 
-    /// All agents, if there was a change since the last call.
-    pub(super) fn take(&mut self, now: Timestamp) -> Option<[Update; 2]> {
+    /// Lets changes of files pile up until the next call of [`Self::changed`].
+    pub(super) fn rest(&mut self) {
+        self.follower.rest();
+    }
+
+    /// The agents that changed since the last call.
+    pub(super) fn take(&mut self, now: Timestamp) -> Vec<Update> {
         if self.due.is_some_and(|due| due <= now) {
             self.follower.recheck();
             self.is_changed = true;
         }
         if !std::mem::take(&mut self.is_changed) {
-            return None;
+            return Vec::new();
         }
-        let agents = self.follower.agents(now);
+        let agents = match self.follower.news(now) {
+            News::All(agents) => agents,
+            // They become stuck later than they were going to.
+            News::Some(agents) => return agents.iter().map(|agent| Update::Agent(self.row(agent))).collect(),
+        };
         let changes = agents.iter().filter_map(|agent| agent.changes_in(now, &self.quiet));
         self.due = changes.chain(self.follower.recheck_in()).min().map(|change| now + change);
         let hosted = agents.iter().filter(|agent| self.follower.host(&agent.agent_id).is_some());
@@ -114,11 +128,12 @@ impl Agents {
             self.read_past(&agent);
         }
         let stuck = self.stuck(&agents, now);
-        let agents = agents.iter().map(|agent| {
-            let extras = self.extras.get(&agent.agent_id).copied().unwrap_or_default();
-            rows::agent(agent, self.follower.host(&agent.agent_id), extras)
-        });
-        Some([Update::Agents(agents.collect()), Update::Stuck(stuck)])
+        vec![Update::Agents(agents.iter().map(|agent| self.row(agent)).collect()), Update::Stuck(stuck)]
+    }
+
+    fn row(&self, agent: &Agent) -> watch::rows::Agent {
+        let extras = self.extras.get(&agent.agent_id).copied().unwrap_or_default();
+        rows::agent(agent, self.follower.host(&agent.agent_id), extras)
     }
 
     /// The entries of stuck agents in the inbox.

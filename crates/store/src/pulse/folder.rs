@@ -33,11 +33,15 @@ pub fn read(path: &Path) -> Option<FoundPulse> {
     if path.extension() != Some(OsStr::new("json")) || stem.as_encoded_bytes().starts_with(b".") {
         return None;
     }
-    let mut pulse = Pulse::parse(&file::read_short(path, MAX_PULSE).ok()??)?;
+    let (open, found) = file::open_existing(path).ok()??;
+    if found.len() > MAX_PULSE {
+        return None;
+    }
+    let mut pulse = Pulse::parse(&file::read_most(&open, found.len(), MAX_PULSE).ok()?)?;
     if pulse.agent_id.is_empty() {
         pulse.agent_id = stem.to_string_lossy().into_owned();
     }
-    let written: Timestamp = path.metadata().ok()?.modified().ok()?.try_into().ok()?;
+    let written: Timestamp = found.modified().ok()?.try_into().ok()?;
     if pulse.at()? > written.checked_add(AHEAD).ok()? {
         pulse.timestamp = clock::rfc3339(written);
     }

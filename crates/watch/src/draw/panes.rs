@@ -1,13 +1,13 @@
 //! The five panes: lists of rows with one selected.
 
-use super::table::{Cell, Column, fit, left, names, right, row};
+use super::table::{Cell, Column, fit, left, looks_same, names, right, row};
 use super::time::{dollars, span, took};
 use super::{BOLD, DIM, SELECTED, color, colored, pieces, rule, take_first};
 use crate::history::{STRETCHES, STRIP};
 use crate::inbox::InboxEntry;
 use crate::model::Model;
 use crate::rows::{Agent, Heartbeat, HeartbeatState, Limit, LogLine, Outcome, Problem, Request};
-use crate::view::{Pane, Screen};
+use crate::view::{DrawnRows, Pane, Screen};
 use jiff::Timestamp;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -104,11 +104,32 @@ pub(super) fn pane(buffer: &mut Buffer, mut area: Rect, model: &Model, pane: Pan
     let last = rows.len().saturating_sub(height);
     let top = list.top.get().min(last).min(selected).max((selected + 1).saturating_sub(height));
     list.top.set(top);
+    let mut drawn = Vec::new();
     for (place, index) in rows.iter().enumerate().skip(top).take(height) {
         let line = take_first(&mut area);
         let style = (place == selected && is_focused).then_some(SELECTED);
-        row(buffer, line, columns, &widths, &cells(model, pane, *index, now), style);
+        let cells = cells(model, pane, *index, now);
+        row(buffer, line, columns, &widths, &cells, style);
+        if pane == Pane::Agents {
+            drawn.push((*index, cells));
+        }
     }
+    if pane == Pane::Agents {
+        *model.view.drawn_agents.borrow_mut() = DrawnRows { widths, rows: drawn };
+    }
+}
+
+/// Whether the screen shows something else once `row` has replaced what is known of that agent.
+pub(super) fn differs(model: &Model, row: &Agent, now: Timestamp) -> bool {
+    let Some(index) = model.agents.iter().position(|known| known.id == row.id) else { return true };
+    let known = &model.agents[index];
+    // Others may move, or match the filter.
+    let is_alone = known.health == row.health && known.folder == row.folder;
+    let drawn = model.view.drawn_agents.borrow();
+    let cells = drawn.rows.iter().find(|(drawn, _)| *drawn == index).map(|(_, cells)| cells);
+    !is_alone
+        || !model.view.list(Pane::Agents).filter.is_empty()
+        || cells.is_some_and(|cells| !looks_same(&AGENTS, &drawn.widths, cells, &agent(model, row, now)))
 }
 
 fn nothing(pane: Pane) -> &'static str {

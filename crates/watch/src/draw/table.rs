@@ -37,6 +37,13 @@ pub(super) const fn right(head: &'static str, least: usize, rank: u8) -> Column 
     Column { head, least, grows: 0, rank, is_right: true, has_names: false }
 }
 
+impl Column {
+    /// What is shown of `text` on so many columns.
+    fn fitted(&self, text: &str, wide: usize) -> String {
+        if self.has_names { cut_middle(text, wide) } else { cut(text, wide) }
+    }
+}
+
 /// How narrow the most important column may become next to another.
 const SHORTENED: usize = 8;
 
@@ -82,6 +89,16 @@ pub(super) fn fit(columns: &[Column], width: usize) -> Vec<usize> {
     widths.iter().zip(growth).map(|(width, more)| width + more).collect()
 }
 
+/// Whether two rows look the same.
+pub(super) fn looks_same(columns: &[Column], widths: &[usize], one: &[Cell], other: &[Cell]) -> bool {
+    let cells = columns.iter().zip(widths).zip(one.iter().zip(other)).filter(|((_, wide), _)| **wide > 0);
+    let mut pairs = cells.map(|((column, wide), (one, other))| {
+        let fitted = |cell: &Cell| column.fitted(&cell.0, *wide);
+        one == other || (one.1 == other.1 && fitted(one) == fitted(other))
+    });
+    pairs.all(|is_same| is_same)
+}
+
 /// Draws one row. With `all`, its style is that of every cell and of the whole row.
 pub(super) fn row(
     buffer: &mut Buffer,
@@ -99,7 +116,7 @@ pub(super) fn row(
         if *wide == 0 {
             continue;
         }
-        let text = if column.has_names { cut_middle(text, *wide) } else { cut(text, *wide) };
+        let text = column.fitted(text, *wide);
         let before = if column.is_right { wide - width(&text) } else { 0 };
         let style = if all.is_some() { Style::new() } else { *style };
         if let Ok(at) = u16::try_from(x + before) {

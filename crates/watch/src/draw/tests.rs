@@ -305,3 +305,45 @@ fn time_changes_the_screen_only_when_something_counts() {
     model.on(Update::Heartbeats(vec![heartbeat("a", HeartbeatState::Running(ago(5)), "")]));
     assert_eq!(super::changes_in(&model, now()), Some(SignedDuration::from_secs(1)));
 }
+
+#[test]
+fn an_agent_makes_a_difference_only_if_that_is_seen() {
+    let mut model = model();
+    let known =
+        |model: &Model, id: &str| model.agents.iter().find(|agent| &*agent.id == id).cloned().unwrap();
+    let differs = |model: &Model, row: &Agent| super::differs(model, &Update::Agent(row.clone()), now());
+    press(&mut model, "2");
+    screen(&model, 80, 24);
+    let site = known(&model, "fixer");
+    let same =
+        |of: &Agent| Agent { since: of.since - SignedDuration::from_secs(1), beat: None, ..of.clone() };
+    assert!(!differs(&model, &site) && !differs(&model, &same(&site)));
+    let changed = [
+        Agent { doing: text("Bash: ls"), ..site.clone() },
+        Agent { since: now(), ..site.clone() },
+        Agent { health: Health::Stuck, ..site.clone() },
+        Agent { folder: text("/home/you/other"), ..site.clone() },
+        Agent { cost: Some(9.0), ..site.clone() },
+        Agent { id: "new".into(), ..site.clone() },
+    ];
+    assert!(changed.iter().all(|row| differs(&model, row)));
+    // An end that was cut, and an agent that the filter might let through.
+    let long = |end: &str| Agent { doing: text(&format!("{}{end}", "x".repeat(200))), ..site.clone() };
+    model.on(Update::Agent(long("1")));
+    screen(&model, 80, 24);
+    assert!(!differs(&model, &long("2")) && differs(&model, &site));
+    press(&mut model, "/x\n");
+    assert!(differs(&model, &long("2")));
+    // It is not on the screen.
+    press(&mut model, "\u{1b}1");
+    screen(&model, 80, 24);
+    assert!(!differs(&model, &site) && differs(&model, &changed[2]));
+    for change in changed {
+        let mut other = self::model();
+        other.on(Update::Agents(
+            model.agents.iter().filter(|row| row.id != change.id).cloned().chain([change.clone()]).collect(),
+        ));
+        model.on(Update::Agent(change));
+        assert_eq!((&model.agents, &model.shared), (&other.agents, &other.shared));
+    }
+}
