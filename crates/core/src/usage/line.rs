@@ -136,7 +136,7 @@ fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
         1..=12 => 31,
         _ => return None,
     };
-    // In years that begin in March, the days before a month follow a line.
+    // Years that begin in March end with the leap day, and 153 days are five of their months.
     let (years, months) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let leap_days = years.div_euclid(4) - years.div_euclid(100) + years.div_euclid(400);
     let days = 365 * years + leap_days + (153 * months + 2) / 5 + day - 1;
@@ -210,6 +210,7 @@ impl<'a> Scanned<'a> {
     fn scan(line: &'a [u8]) -> Option<Self> {
         let mut at = Cursor::new(line);
         let mut found = Self::default();
+        let skipped = |at: &mut Cursor<'a>| at.skip().map(|_| 15);
         at.expect(b'{')?;
         loop {
             let bit = match at.initial()? {
@@ -261,10 +262,14 @@ impl<'a> Scanned<'a> {
                     found.has_run = at.skip()? != b"null";
                     9
                 }
+                // Nearly every line has these.
+                b'a' if at.takes(br#""agent":"#) => skipped(&mut at)?,
+                b'b' if at.takes(br#""beat":"#) => skipped(&mut at)?,
+                b'n' if at.takes(br#""numTurns":"#) => skipped(&mut at)?,
+                b's' if at.takes(br#""sessionId":"#) => skipped(&mut at)?,
                 _ => {
                     at.skip_key()?;
-                    at.skip()?;
-                    15
+                    skipped(&mut at)?
                 }
             };
             if bit < 15 && found.seen & 1 << bit != 0 {

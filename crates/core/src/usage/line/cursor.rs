@@ -98,7 +98,8 @@ impl<'a> Cursor<'a> {
         ends.then_some(number)
     }
 
-    /// A number in billionths, if it has at most 6 digits before a point and 9 after it; otherwise nothing is consumed.
+    /// A number in billionths, if it has up to 6 digits before a point and 9 after it, so that an `f64` would be as
+    /// exact; otherwise nothing is consumed.
     pub(super) fn billionths(&mut self) -> Option<u64> {
         let (whole, length) = leading_digits(self.rest);
         let (parts, places) = leading_digits(self.rest.get(length + 1..)?);
@@ -254,10 +255,29 @@ fn plain(bytes: &[u8]) -> Option<usize> {
 /// The highest bit of the first byte that is a quote, a backslash or a control character, and maybe bits of later ones.
 const fn specials(bytes: u64) -> u64 {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
-    // A byte that is zero borrows from its highest bit.
-    let (quotes, backslashes) = (bytes ^ (ONES * b'"' as u64), bytes ^ (ONES * b'\\' as u64));
-    let quotes = quotes.wrapping_sub(ONES) & !quotes;
-    let backslashes = backslashes.wrapping_sub(ONES) & !backslashes;
-    let controls = bytes.wrapping_sub(ONES * 0x20) & !bytes;
-    (quotes | backslashes | controls) & (ONES * 0x80)
+    // This bit swaps spaces and quotes, so that quotes are the smallest after control characters.
+    let swapped = bytes ^ (ONES * (b' ' ^ b'"') as u64);
+    let backslashes = bytes ^ (ONES * b'\\' as u64);
+    // A byte that is smaller borrows from its highest bit.
+    let found =
+        (swapped.wrapping_sub(ONES * 0x21) & !swapped) | (backslashes.wrapping_sub(ONES) & !backslashes);
+    found & (ONES * 0x80)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_special_byte_is_found() {
+        for byte in 0..=u8::MAX {
+            for length in [0, 1, 7, 8, 20, SHORT - 1, SHORT, SHORT + 1, 3 * SHORT] {
+                let is_special = matches!(byte, b'"' | b'\\' | ..0x20);
+                let text = [vec![b'a'; length], vec![byte], vec![0xff; length / 2], b"\"".to_vec()].concat();
+                let first = if is_special { length } else { text.len() - 1 };
+                assert_eq!(plain(&text), Some(first), "{byte} after {length}");
+                assert_eq!(plain(&text[..first]), None, "{byte} after {length}");
+            }
+        }
+    }
 }

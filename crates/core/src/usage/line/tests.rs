@@ -136,6 +136,17 @@ proptest! {
         }
         both(&line);
     }
+
+    #[test]
+    fn any_short_cost_is_read_as_serde_reads_it(cost in r"[0-9]{1,6}(\.[0-9]{1,9})?") {
+        both(PLAIN.replace("0.0132", &cost).as_bytes());
+    }
+
+    #[test]
+    fn any_second_is_read_like_any_other_time(seconds in -62_167_219_200i64..253_402_207_200) {
+        let at = Timestamp::from_second(seconds).unwrap();
+        assert_eq!(as_written(at.to_string().as_bytes()), Some(at));
+    }
 }
 
 #[test]
