@@ -10,6 +10,7 @@ use crate::id::SessionId;
 use crate::record::file;
 use crate::store::Store;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -157,13 +158,17 @@ pub fn pack(store: &Store, ids: &[&SessionId], label: &Label, durable: bool) -> 
     bytes.extend(SKIPPABLE.to_le_bytes());
     bytes.extend(u32::try_from(label.len()).unwrap_or(u32::MAX).to_le_bytes());
     bytes.extend(label);
+    let mut files = Vec::new();
+    for (header, bytes) in ended.iter().flat_map(|session| &session.contents.0) {
+        let mut line = serde_json::to_vec(header)?;
+        line.push(b'\n');
+        files.extend([Cow::Owned(line), Cow::Borrowed(bytes.as_slice())]);
+    }
     let mut encoder = zstd::stream::write::Encoder::new(bytes, LEVEL)?;
     encoder.include_checksum(true)?;
-    for (header, bytes) in ended.iter().flat_map(|session| &session.contents.0) {
-        serde_json::to_writer(&mut encoder, header)?;
-        encoder.write_all(b"\n")?;
-        encoder.write_all(bytes)?;
-    }
+    // For the small ones that most are, this halves the time.
+    encoder.set_pledged_src_size(Some(files.iter().map(|bytes| bytes.len() as u64).sum()))?;
+    files.iter().try_for_each(|bytes| encoder.write_all(bytes))?;
     sessions.write(&name(first), &encoder.finish()?, durable)?;
     for other in others {
         sessions.link(&name(first), &name(other))?;

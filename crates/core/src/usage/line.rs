@@ -8,8 +8,6 @@ mod cursor;
 use super::{Money, Tokens};
 use cursor::Cursor;
 use jiff::Timestamp;
-use jiff::civil::DateTime;
-use jiff::tz::Offset;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -24,7 +22,7 @@ pub struct BeatUsage<'a> {
     /// The model.
     pub model: Option<Cow<'a, str>>,
     /// When it started, as written.
-    started: Cow<'a, str>,
+    started: Cow<'a, [u8]>,
     duration_ms: u64,
     /// Whether there was nothing to report, or nothing to do.
     pub is_quiet: bool,
@@ -49,8 +47,9 @@ impl<'a> BeatUsage<'a> {
     /// When it ended, in milliseconds since 1970; `None` if its time is not readable. Not every sum needs it.
     #[must_use]
     pub fn ended(&self) -> Option<i64> {
-        let started = &*self.started;
-        let started = as_written(started).or_else(|| started.parse().ok())?.as_millisecond();
+        let any = |text| std::str::from_utf8(text).ok()?.parse().ok();
+        let started: Timestamp = as_written(&self.started).or_else(|| any(&self.started))?;
+        let started = started.as_millisecond();
         started.checked_add(i64::try_from(self.duration_ms).ok()?)
     }
 
@@ -68,12 +67,15 @@ impl<'a> BeatUsage<'a> {
         let tokens = tokens.unwrap_or_default();
         let cost = cost_usd.and_then(Money::from_usd);
         let line = Self {
-            started: ts.0,
+            started: match ts.0 {
+                Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+                Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+            },
             duration_ms,
             workspace: workspace.0,
             heartbeat: heartbeat.map(|text| text.0),
             model: model.map(|text| text.0),
-            is_quiet: is_quiet(&outcome.0)?,
+            is_quiet: is_quiet(outcome.0.as_bytes())?,
             cost,
             lacks_cost: cost.is_none() && written.exit.is_some(),
             tokens: Tokens {
@@ -88,38 +90,61 @@ impl<'a> BeatUsage<'a> {
 }
 
 /// Whether an outcome is quiet; `None` if it is unknown.
-fn is_quiet(outcome: &str) -> Option<bool> {
+fn is_quiet(outcome: &[u8]) -> Option<bool> {
     match outcome {
-        "ok" | "skipped" => Some(true),
-        "attention" | "error" | "limited" => Some(false),
+        b"ok" | b"skipped" => Some(true),
+        b"attention" | b"error" | b"limited" => Some(false),
         _ => None,
     }
 }
 
 /// The time `text`, if it has the form that murmur writes: `2026-02-03T10:00:00Z` or `2026-02-03T10:00:00.123Z`.
 /// Parsing any form takes several times as long.
-fn as_written(text: &str) -> Option<Timestamp> {
-    let bytes = text.as_bytes();
-    let number = |at: usize, digits: usize| {
-        let digits = bytes.get(at..at + digits)?.iter();
-        digits
-            .map(|digit| digit.is_ascii_digit().then(|| i16::from(digit - b'0')))
-            .try_fold(0, |number, digit| Some(10 * number + digit?))
+fn as_written(text: &[u8]) -> Option<Timestamp> {
+    let (&[y1, y2, y3, y4, b'-', mo1, mo2, b'-', d1, d2, b'T', h1, h2, b':', mi1, mi2, b':', s1, s2], end) =
+        text.split_first_chunk()?
+    else {
+        return None;
     };
-    let small = |at: usize| i8::try_from(number(at, 2)?).ok();
-    let milliseconds = match (bytes.len(), bytes.get(19)?) {
-        (20, b'Z') => 0,
-        (24, b'.') if bytes[23] == b'Z' => i32::from(number(20, 3)?),
+    let [ms1, ms2, ms3] = match end {
+        b"Z" => *b"000",
+        [b'.', ms1, ms2, ms3, b'Z'] => [*ms1, *ms2, *ms3],
         _ => return None,
     };
-    let is_separated = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')]
-        .iter()
-        .all(|(at, byte)| bytes[*at] == *byte);
-    let nanoseconds = 1_000_000 * milliseconds;
-    let at =
-        DateTime::new(number(0, 4)?, small(5)?, small(8)?, small(11)?, small(14)?, small(17)?, nanoseconds);
-    Offset::UTC.to_timestamp(at.ok().filter(|_| is_separated)?).ok()
+    let mut is_valid = true;
+    let mut number = |tens: u8, ones: u8| {
+        let (tens, ones) = (tens.wrapping_sub(b'0'), ones.wrapping_sub(b'0'));
+        is_valid &= tens < 10 && ones < 10;
+        10 * i64::from(tens) + i64::from(ones)
+    };
+    let (year, month, day) = (100 * number(y1, y2) + number(y3, y4), number(mo1, mo2), number(d1, d2));
+    let (hour, minute, second) = (number(h1, h2), number(mi1, mi2), number(s1, s2));
+    let milliseconds = 100 * number(b'0', ms1) + number(ms2, ms3);
+    if !is_valid || hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    let seconds = 60 * (60 * (24 * days_since_1970(year, month, day)? + hour) + minute) + second;
+    Timestamp::from_millisecond(1000 * seconds + milliseconds).ok()
 }
+
+/// The days from 1970 to a date; `None` if there is no such date.
+fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
+    let is_leap_year = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let last = match month {
+        2 => 28 + i64::from(is_leap_year),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return None,
+    };
+    // Years that begin in March end with the leap day, and 153 days are five of their months.
+    let (years, months) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let leap_days = years.div_euclid(4) - years.div_euclid(100) + years.div_euclid(400);
+    let days = 365 * years + leap_days + (153 * months + 2) / 5 + day - 1;
+    (1..=last).contains(&day).then_some(days - DAYS_BEFORE_1970)
+}
+
+/// The days from March 1 of year 0 to 1970.
+const DAYS_BEFORE_1970: i64 = 719_468;
 
 /// A line for serde.
 #[derive(Deserialize)]
@@ -165,13 +190,13 @@ struct WrittenTokens {
 struct Scanned<'a> {
     /// A bit for each known key that was seen: serde accepts none twice.
     seen: u16,
-    ts: &'a str,
+    ts: &'a [u8],
     workspace: &'a str,
-    outcome: &'a str,
+    outcome: &'a [u8],
     duration_ms: u64,
     is_other: bool,
     heartbeat: Option<&'a str>,
-    cost: Option<f64>,
+    cost: Option<Money>,
     model: Option<&'a str>,
     tokens: Tokens,
     has_run: bool,
@@ -185,27 +210,27 @@ impl<'a> Scanned<'a> {
     fn scan(line: &'a [u8]) -> Option<Self> {
         let mut at = Cursor::new(line);
         let mut found = Self::default();
+        let skipped = |at: &mut Cursor<'a>| at.skip().map(|_| 15);
         at.expect(b'{')?;
         loop {
-            let key = at.key()?;
-            let bit = match key {
-                b"ts" => {
-                    found.ts = at.string()?;
+            let bit = match at.initial()? {
+                b't' if at.takes(br#""ts":"#) => {
+                    found.ts = at.bytes().filter(|text| text.is_ascii())?;
                     0
                 }
-                b"workspace" => {
+                b'w' if at.takes(br#""workspace":"#) => {
                     found.workspace = at.string()?;
                     1
                 }
-                b"outcome" => {
-                    found.outcome = at.string()?;
+                b'o' if at.takes(br#""outcome":"#) => {
+                    found.outcome = at.bytes()?;
                     2
                 }
-                b"durationMs" => {
+                b'd' if at.takes(br#""durationMs":"#) => {
                     found.duration_ms = at.whole_number()?;
                     3
                 }
-                b"kind" => {
+                b'k' if at.takes(br#""kind":"#) => {
                     let kind = at.skip()?;
                     // A string may spell `beat` with escapes.
                     if kind.contains(&b'\\') {
@@ -214,29 +239,37 @@ impl<'a> Scanned<'a> {
                     found.is_other = !matches!(kind, b"\"beat\"" | b"null");
                     4
                 }
-                b"heartbeat" => {
+                b'h' if at.takes(br#""heartbeat":"#) => {
                     found.heartbeat = at.optional_string()?;
                     5
                 }
-                b"costUsd" => {
-                    found.cost = at.optional_number()?;
+                b'c' if at.takes(br#""costUsd":"#) => {
+                    found.cost = match at.billionths() {
+                        Some(billionths) => Some(Money(billionths)),
+                        None => at.optional_number()?.and_then(Money::from_usd),
+                    };
                     6
                 }
-                b"model" => {
+                b'm' if at.takes(br#""model":"#) => {
                     found.model = at.optional_string()?;
                     7
                 }
-                b"tokens" => {
+                b't' if at.takes(br#""tokens":"#) => {
                     found.tokens = tokens(&mut at)?;
                     8
                 }
-                b"exit" => {
+                b'e' if at.takes(br#""exit":"#) => {
                     found.has_run = at.skip()? != b"null";
                     9
                 }
+                // Nearly every line has these.
+                b'a' if at.takes(br#""agent":"#) => skipped(&mut at)?,
+                b'b' if at.takes(br#""beat":"#) => skipped(&mut at)?,
+                b'n' if at.takes(br#""numTurns":"#) => skipped(&mut at)?,
+                b's' if at.takes(br#""sessionId":"#) => skipped(&mut at)?,
                 _ => {
-                    at.skip()?;
-                    15
+                    at.skip_key()?;
+                    skipped(&mut at)?
                 }
             };
             if bit < 15 && found.seen & 1 << bit != 0 {
@@ -256,7 +289,7 @@ impl<'a> Scanned<'a> {
         if self.is_other {
             return None;
         }
-        let cost = self.cost.and_then(Money::from_usd);
+        let cost = self.cost;
         Some(BeatUsage {
             started: Cow::Borrowed(self.ts),
             duration_ms: self.duration_ms,
@@ -276,11 +309,11 @@ fn tokens(at: &mut Cursor<'_>) -> Option<Tokens> {
     let mut seen = 0u8;
     at.expect(b'{')?;
     loop {
-        let (count, bit) = match at.key()? {
-            b"input" => (&mut tokens.input, 0),
-            b"output" => (&mut tokens.output, 1),
-            b"cacheRead" => (&mut tokens.cache_read, 2),
-            b"cacheWrite" => (&mut tokens.cache_write, 3),
+        let (count, bit) = match at.initial()? {
+            b'i' if at.takes(br#""input":"#) => (&mut tokens.input, 0),
+            b'o' if at.takes(br#""output":"#) => (&mut tokens.output, 1),
+            b'c' if at.takes(br#""cacheRead":"#) => (&mut tokens.cache_read, 2),
+            b'c' if at.takes(br#""cacheWrite":"#) => (&mut tokens.cache_write, 3),
             _ => return None,
         };
         if seen & 1 << bit != 0 {

@@ -46,7 +46,7 @@ pub fn scan<'a, F: Read + Send, S: Send>(
             // The lock is free again before a whole file is read.
             let next = shared.lock().unwrap_or_else(PoisonError::into_inner).read(&mut block)?;
             match next {
-                Next::Block => add_all(&mut sum, &block),
+                Next::Block(length) => add_all(&mut sum, &block[..length]),
                 Next::File(read_whole) => {
                     block.clear();
                     if read_whole(&mut block) {
@@ -77,8 +77,8 @@ struct Shared<F, I> {
 
 /// What a thread reads next.
 enum Next<'a> {
-    /// A block of lines of the open file.
-    Block,
+    /// A block of lines of the open file, of this length.
+    Block(usize),
     /// A file of its own.
     File(ReadWhole<'a>),
     /// Nothing: all is read.
@@ -89,8 +89,8 @@ impl<'a, F: Read, I: Iterator<Item = Input<'a, F>>> Shared<F, I> {
     fn read(&mut self, block: &mut Vec<u8>) -> io::Result<Next<'a>> {
         loop {
             if let Some(open) = &mut self.open {
-                if open.read(block)? {
-                    return Ok(Next::Block);
+                if let Some(length) = open.read(block)? {
+                    return Ok(Next::Block(length));
                 }
                 self.open = None;
             }
@@ -116,34 +116,35 @@ impl<F: Read> Blocks<F> {
         Self { file, rest: Vec::new(), is_over: false }
     }
 
-    /// Fills `block` with whole lines; returns whether there were any.
-    fn read(&mut self, block: &mut Vec<u8>) -> io::Result<bool> {
-        block.clear();
+    /// Fills the beginning of `block` with whole lines; returns their length, or `None` if there are none.
+    fn read(&mut self, block: &mut Vec<u8>) -> io::Result<Option<usize>> {
         while !self.is_over {
-            block.append(&mut self.rest);
-            let before = block.len();
+            let mut filled = self.rest.len();
             // A longer line is read in larger steps.
-            block.resize(before + BLOCK.max(before), 0);
-            let mut filled = before;
-            while filled < block.len() && !self.is_over {
-                match self.file.read(&mut block[filled..]) {
+            let end = filled + BLOCK.max(filled);
+            // What was read before is overwritten: clearing it first would take time.
+            if block.len() < end {
+                block.resize(end, 0);
+            }
+            block[..filled].copy_from_slice(&self.rest);
+            self.rest.clear();
+            while filled < end && !self.is_over {
+                match self.file.read(&mut block[filled..end]) {
                     Ok(0) => self.is_over = true,
                     Ok(read) => filled += read,
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                     Err(error) => return Err(error),
                 }
             }
-            block.truncate(filled);
-            let lines = memchr::memrchr(b'\n', block).map_or(0, |newline| newline + 1);
+            let lines = memchr::memrchr(b'\n', &block[..filled]).map_or(0, |newline| newline + 1);
             if !self.is_over {
-                self.rest.extend_from_slice(&block[lines..]);
+                self.rest.extend_from_slice(&block[lines..filled]);
             }
-            block.truncate(lines);
             if lines > 0 {
-                return Ok(true);
+                return Ok(Some(lines));
             }
         }
-        Ok(false)
+        Ok(None)
     }
 }
 

@@ -6,60 +6,79 @@
 /// How deep skipped values may be nested.
 const DEPTH: u32 = 32;
 
+/// The longest string that is searched word by word, in bytes: for most strings, a call of `memchr` takes longer.
+const SHORT: usize = 64;
+
 /// The position.
 pub(super) struct Cursor<'a> {
-    line: &'a [u8],
-    at: usize,
+    rest: &'a [u8],
 }
 
 impl<'a> Cursor<'a> {
     pub(super) fn new(line: &'a [u8]) -> Self {
-        Self { line, at: 0 }
+        Self { rest: line }
     }
 
     pub(super) fn is_at_end(&self) -> bool {
-        self.at == self.line.len()
+        self.rest.is_empty()
     }
 
     /// The next byte, which is consumed.
     pub(super) fn next(&mut self) -> Option<u8> {
-        let next = *self.line.get(self.at)?;
-        self.at += 1;
-        Some(next)
+        let (next, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(*next)
     }
 
     fn peek(&self) -> Option<u8> {
-        self.line.get(self.at).copied()
+        self.rest.first().copied()
     }
 
     pub(super) fn expect(&mut self, byte: u8) -> Option<()> {
         (self.next()? == byte).then_some(())
     }
 
-    /// A key and its colon.
-    pub(super) fn key(&mut self) -> Option<&'a [u8]> {
-        self.expect(b'"')?;
-        let rest = self.line.get(self.at..)?;
-        // Keys are short and have only letters.
-        let length = rest.iter().position(|byte| !byte.is_ascii_alphanumeric())?;
-        self.at += length;
-        self.expect(b'"')?;
-        self.expect(b':')?;
-        rest.get(..length)
+    /// The next `length` bytes, which are consumed.
+    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.rest.split_at_checked(length)?;
+        self.rest = rest;
+        Some(taken)
+    }
+
+    /// The first letter of the next key.
+    pub(super) fn initial(&self) -> Option<u8> {
+        self.rest.get(1).copied()
+    }
+
+    /// Whether `key`, with its quotes and its colon, is next; then it is consumed.
+    pub(super) fn takes<const LENGTH: usize>(&mut self, key: &[u8; LENGTH]) -> bool {
+        match self.rest.split_first_chunk() {
+            Some((next, rest)) if next == key => {
+                self.rest = rest;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Skips a key of ASCII characters, and its colon.
+    pub(super) fn skip_key(&mut self) -> Option<()> {
+        self.bytes().filter(|key| key.is_ascii())?;
+        self.expect(b':')
     }
 
     /// A string without escapes.
+    pub(super) fn bytes(&mut self) -> Option<&'a [u8]> {
+        self.expect(b'"')?;
+        let length = plain(self.rest)?;
+        let bytes = self.take(length)?;
+        self.expect(b'"')?;
+        Some(bytes)
+    }
+
+    /// The same, if it is UTF-8.
     pub(super) fn string(&mut self) -> Option<&'a str> {
-        self.expect(b'"')?;
-        let rest = self.line.get(self.at..)?;
-        let length = memchr::memchr2(b'"', b'\\', rest)?;
-        self.at += length;
-        self.expect(b'"')?;
-        let bytes = rest.get(..length)?;
-        if has_controls(bytes) {
-            return None;
-        }
-        std::str::from_utf8(bytes).ok()
+        std::str::from_utf8(self.bytes()?).ok()
     }
 
     /// A string without escapes, or null.
@@ -69,19 +88,29 @@ impl<'a> Cursor<'a> {
 
     /// A whole number of at most 18 digits.
     pub(super) fn whole_number(&mut self) -> Option<u64> {
-        let start = self.at;
-        let mut number = 0u64;
-        while let Some(digit) = self.peek().filter(u8::is_ascii_digit) {
-            if self.at - start >= 18 {
-                return None;
-            }
-            number = 10 * number + u64::from(digit - b'0');
-            self.at += 1;
+        let (number, length) = leading_digits(self.rest);
+        if !(1..=18).contains(&length) || (length > 1 && self.peek() == Some(b'0')) {
+            return None;
         }
-        let has_zero = self.line.get(start) == Some(&b'0') && self.at - start > 1;
+        self.take(length)?;
         // serde parses fractions and exponents.
         let ends = self.peek().is_none_or(|next| matches!(next, b',' | b'}'));
-        (self.at > start && !has_zero && ends).then_some(number)
+        ends.then_some(number)
+    }
+
+    /// A number in billionths, if it has up to 6 digits before a point and 9 after it, so that an `f64` would be as
+    /// exact; otherwise nothing is consumed.
+    pub(super) fn billionths(&mut self) -> Option<u64> {
+        let (whole, length) = leading_digits(self.rest);
+        let (parts, places) = leading_digits(self.rest.get(length + 1..)?);
+        let is_short = (1..=6).contains(&length) && (1..=9).contains(&places);
+        let has_zero = length > 1 && self.peek() == Some(b'0');
+        let ends = matches!(self.rest.get(length + 1 + places)?, b',' | b'}');
+        if !is_short || has_zero || !ends || self.rest.get(length) != Some(&b'.') {
+            return None;
+        }
+        self.take(length + 1 + places)?;
+        Some(1_000_000_000 * whole + parts * TENS[9 - places])
     }
 
     /// A number, or null.
@@ -89,17 +118,15 @@ impl<'a> Cursor<'a> {
         if self.peek()? == b'n' {
             return self.word(b"null").map(|()| None);
         }
-        let start = self.at;
-        self.number()?;
-        let text = std::str::from_utf8(self.line.get(start..self.at)?).ok()?;
+        let text = std::str::from_utf8(self.skip()?).ok()?;
         text.parse().ok().filter(|number: &f64| number.is_finite()).map(Some)
     }
 
     /// Skips a value, and returns it.
     pub(super) fn skip(&mut self) -> Option<&'a [u8]> {
-        let start = self.at;
+        let start = self.rest;
         self.value(DEPTH)?;
-        self.line.get(start..self.at)
+        start.get(..start.len() - self.rest.len())
     }
 
     fn value(&mut self, depth: u32) -> Option<()> {
@@ -117,10 +144,9 @@ impl<'a> Cursor<'a> {
     /// The members of an object or an array, and its end.
     fn members(&mut self, depth: u32, end: u8) -> Option<()> {
         let depth = depth.checked_sub(1)?;
-        self.at += 1;
+        self.next()?;
         if self.peek()? == end {
-            self.at += 1;
-            return Some(());
+            return self.expect(end);
         }
         loop {
             if end == b'}' {
@@ -138,14 +164,12 @@ impl<'a> Cursor<'a> {
     fn skip_string(&mut self) -> Option<()> {
         self.expect(b'"')?;
         loop {
-            let rest = self.line.get(self.at..)?;
-            let length = memchr::memchr2(b'"', b'\\', rest)?;
-            if has_controls(rest.get(..length)?) {
-                return None;
-            }
-            self.at += length;
-            if self.next()? == b'"' {
-                return Some(());
+            let length = plain(self.rest)?;
+            self.take(length)?;
+            match self.next()? {
+                b'"' => return Some(()),
+                b'\\' => {}
+                _ => return None,
             }
             match self.next()? {
                 b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => {}
@@ -156,43 +180,104 @@ impl<'a> Cursor<'a> {
     }
 
     fn word(&mut self, word: &[u8]) -> Option<()> {
-        let end = self.at + word.len();
-        (self.line.get(self.at..end)? == word).then(|| self.at = end)
+        self.rest = self.rest.strip_prefix(word)?;
+        Some(())
     }
 
     fn number(&mut self) -> Option<()> {
         if self.peek()? == b'-' {
-            self.at += 1;
+            self.next()?;
         }
-        let start = self.at;
-        self.digits()?;
-        if self.line.get(start) == Some(&b'0') && self.at - start > 1 {
+        let starts_with_zero = self.peek() == Some(b'0');
+        if self.digits()? > 1 && starts_with_zero {
             return None;
         }
         if self.peek() == Some(b'.') {
-            self.at += 1;
+            self.next()?;
             self.digits()?;
         }
         if matches!(self.peek(), Some(b'e' | b'E')) {
-            self.at += 1;
+            self.next()?;
             if matches!(self.peek(), Some(b'+' | b'-')) {
-                self.at += 1;
+                self.next()?;
             }
             self.digits()?;
         }
         Some(())
     }
 
-    fn digits(&mut self) -> Option<()> {
-        let start = self.at;
-        while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
-            self.at += 1;
-        }
-        (self.at > start).then_some(())
+    /// Skips digits; returns how many.
+    fn digits(&mut self) -> Option<usize> {
+        let (_, length) = leading_digits(self.rest);
+        self.take(length)?;
+        (length > 0).then_some(length)
     }
 }
 
-/// Whether there are control characters, which strings must escape. Without an early end, so that it is vectorized.
-fn has_controls(bytes: &[u8]) -> bool {
-    bytes.iter().fold(false, |found, byte| found | (*byte < 0x20))
+/// Powers of ten.
+const TENS: [u64; 9] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+
+/// The digits that `bytes` begin with as a number, which may overflow from the 20th on, and how many there are.
+fn leading_digits(bytes: &[u8]) -> (u64, usize) {
+    let (mut number, mut length) = (0u64, 0);
+    for byte in bytes {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
+        length += 1;
+    }
+    (number, length)
+}
+
+/// How many bytes come before the first quote, backslash or control character; `None` if there is none.
+fn plain(bytes: &[u8]) -> Option<usize> {
+    let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | ..0x20);
+    let (words, rest) = bytes.get(..SHORT).unwrap_or(bytes).as_chunks();
+    let mut length = 0;
+    for word in words {
+        let found = specials(u64::from_le_bytes(*word));
+        if found != 0 {
+            return Some(length + found.trailing_zeros() as usize / 8);
+        }
+        length += 8;
+    }
+    if bytes.len() <= SHORT {
+        return rest.iter().position(is_special).map(|at| length + at);
+    }
+    let end = SHORT + memchr::memchr2(b'"', b'\\', &bytes[SHORT..])?;
+    // Without an early end, so that it is vectorized.
+    let has_controls = bytes[SHORT..end].iter().fold(false, |found, byte| found | (*byte < 0x20));
+    if has_controls { bytes.iter().position(is_special) } else { Some(end) }
+}
+
+/// The highest bit of the first byte that is a quote, a backslash or a control character, and maybe bits of later ones.
+const fn specials(bytes: u64) -> u64 {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    // This bit swaps spaces and quotes, so that quotes are the smallest after control characters.
+    let swapped = bytes ^ (ONES * (b' ' ^ b'"') as u64);
+    let backslashes = bytes ^ (ONES * b'\\' as u64);
+    // A byte that is smaller borrows from its highest bit.
+    let found =
+        (swapped.wrapping_sub(ONES * 0x21) & !swapped) | (backslashes.wrapping_sub(ONES) & !backslashes);
+    found & (ONES * 0x80)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_special_byte_is_found() {
+        for byte in 0..=u8::MAX {
+            for length in [0, 1, 7, 8, 20, SHORT - 1, SHORT, SHORT + 1, 3 * SHORT] {
+                let is_special = matches!(byte, b'"' | b'\\' | ..0x20);
+                let text = [vec![b'a'; length], vec![byte], vec![0xff; length / 2], b"\"".to_vec()].concat();
+                let first = if is_special { length } else { text.len() - 1 };
+                assert_eq!(plain(&text), Some(first), "{byte} after {length}");
+                assert_eq!(plain(&text[..first]), None, "{byte} after {length}");
+            }
+        }
+    }
 }
