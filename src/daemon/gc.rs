@@ -27,6 +27,12 @@ const RETENTION: SignedDuration = SignedDuration::from_hours(24);
 const TEMP_FILE_AGE: SignedDuration = SignedDuration::from_hours(1);
 /// How long after its last line a part of a rotated file is kept.
 const ARCHIVES: SignedDuration = SignedDuration::from_hours(2 * 365 * 24);
+/// How many bytes the parts of all rotated files take, except as [`Collector::archives`] says.
+const MAX_ARCHIVES: u64 = 4 << 30;
+/// How long parts of the journal are kept even then: budgets of a month need them.
+const BUDGET_MONTH: SignedDuration = SignedDuration::from_hours(32 * 24);
+/// What a removed part is.
+const PART: &str = "part of an archive";
 /// The minimum time between two runs.
 const MIN_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
 
@@ -92,7 +98,7 @@ pub fn collect(scope: &Scope<'_>, now: Timestamp) -> Collected {
         collector.captures(root, limits);
         collector.next = collector.next.min(after(now, MIN_INTERVAL));
     }
-    collector.archives();
+    collector.archives(MAX_ARCHIVES);
     if !is_dry_run && let Err((path, error)) = archives::rotate(dir, rotate::LIMIT) {
         collector.record("rotate", &path, Err(error));
     }
@@ -170,20 +176,39 @@ impl Collector<'_> {
         }
     }
 
-    /// Removes parts of rotated files that are too old, except the newest of each file.
-    fn archives(&mut self) {
+    /// Removes parts of rotated files that are too old, and the oldest while all exceed `max` bytes. The newest part of
+    /// each file stays, and the journal's parts of a month.
+    fn archives(&mut self, max: u64) {
+        let (mut bytes, mut removable) = (0, Vec::new());
         for live in self.dir.rotated() {
-            match rotate::parts(&live) {
-                Ok(parts) => {
-                    for part in parts.iter().rev().skip(1) {
-                        let written = part.modified().and_then(|at| Timestamp::try_from(at).ok());
-                        if self.is_due(written, ARCHIVES) {
-                            self.remove_file(&part.path(), "part of an archive", "rotated two years ago");
-                        }
-                    }
+            let parts = match rotate::parts(&live) {
+                Ok(parts) => parts,
+                Err(error) => {
+                    self.record("list the parts of", &live, Err(error));
+                    continue;
                 }
-                Err(error) => self.record("list the parts of", &live, Err(error)),
+            };
+            let is_journal = live == self.dir.journal();
+            for (newer, part) in parts.iter().rev().enumerate() {
+                let (path, written) =
+                    (part.path(), part.modified().and_then(|at| Timestamp::try_from(at).ok()));
+                if newer > 0 && self.is_due(written, ARCHIVES) {
+                    self.remove_file(&path, PART, "rotated two years ago");
+                    continue;
+                }
+                bytes += path.symlink_metadata().map_or(0, |found| found.len());
+                if newer > 0 && written.is_some_and(|at| !is_journal || after(at, BUDGET_MONTH) <= self.now) {
+                    removable.push((written, path));
+                }
             }
+        }
+        removable.sort();
+        for (_, path) in removable {
+            if bytes <= max {
+                break;
+            }
+            bytes -= path.symlink_metadata().map_or(0, |found| found.len());
+            self.remove_file(&path, PART, "archives exceed 4 GiB");
         }
     }
 

@@ -148,7 +148,8 @@ mod tests {
         let found = |said| assess("/bin/claude", said).found;
         let blocks =
             "a call runs if its hook's shell is killed, or the hook exceeds its timeout (before 2.1.295)";
-        let agents = "`toolTimeout` counts subagents' work (before 2.1.250)";
+        let agents = "`toolTimeout` counts subagents' work (before 2.1.250); a long answer may be cut off on a busy \
+                      machine (before 2.1.250)";
         let newest = "only murmur prevents calls in plan mode (before 2.1.300); `retry` knows a failure's status \
                       only from earlier retries (before 2.1.300); `Read` fails on long files (before 2.1.300)";
         assert_eq!(

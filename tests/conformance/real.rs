@@ -98,8 +98,8 @@ pub(crate) fn fetched(version: &str) -> Result<PathBuf, String> {
     starter(&folder, &binary, &script)
 }
 
-/// Writes a program into `folder` that runs Claude Code with less effort for its engine: runs of a second gain nothing from
-/// optimized code and freed memory, and Node starts faster from what it compiled the first time.
+/// Writes a program into `folder` that runs Claude Code with less effort for its engine: runs of a second gain nothing
+/// from optimized code and freed memory, and Node starts faster from what it compiled the first time.
 fn starter(folder: &Path, binary: &Path, script: &Path) -> Result<PathBuf, String> {
     let quoted = |path: &Path| single_quoted(&path.to_string_lossy());
     let [preload, program] = ["preload.cjs", "claude"].map(|name| folder.join(name));

@@ -9,6 +9,18 @@ struct Fixture {
     now: Timestamp,
 }
 
+fn collector(fixture: &Fixture) -> Collector<'_> {
+    Collector {
+        dir: &fixture.dir,
+        now: fixture.now,
+        is_dry_run: false,
+        hosted: HashSet::new(),
+        next: fixture.now,
+        removed: Vec::new(),
+        error: None,
+    }
+}
+
 impl Fixture {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -244,18 +256,38 @@ fn old_parts_of_rotated_files_are_removed_except_the_newest_of_each() {
 }
 
 #[test]
+fn the_oldest_parts_are_removed_while_all_are_too_large() {
+    let fixture = Fixture::new();
+    let live = fixture.dir.rotated();
+    for path in &live {
+        for days in [60, 50, 40, 0] {
+            std::fs::write(path, "{}\n").unwrap();
+            let written = fixture.now - DAY * days;
+            let file = rotate::open_locked(path, sys::atomic::open_append).unwrap();
+            file.set_modified(written.into()).unwrap();
+            assert!(rotate::rotate_if_full(path, &file, 1).unwrap());
+        }
+    }
+    let left = || live.each_ref().map(|path| rotate::parts(path).unwrap().len());
+    let size = rotate::parts(&live[0]).unwrap()[0].path().metadata().unwrap().len();
+    let remove = |parts: u64, now| {
+        let mut collector = Collector { now, ..collector(&fixture) };
+        collector.archives(parts * size);
+        assert!(collector.removed.iter().all(|removed| removed.why == "archives exceed 4 GiB"));
+        collector.removed.len()
+    };
+    assert_eq!((remove(16, fixture.now), left()), (0, [4; 4]));
+    assert_eq!((remove(12, fixture.now), left()), (4, [3; 4]), "the oldest of each");
+    let earlier = fixture.now - DAY * 10;
+    assert_eq!((remove(0, earlier), left()), (7, [2, 1, 1, 1]), "the journal's last month stays");
+    assert_eq!((remove(0, fixture.now), left()), (1, [1; 4]));
+}
+
+#[test]
 fn what_could_not_be_removed_is_not_listed() {
     let fixture = Fixture::new();
-    let (dir, now, path) = (&fixture.dir, fixture.now, fixture.dir.log());
-    let mut collector = Collector {
-        dir,
-        now,
-        is_dry_run: false,
-        hosted: HashSet::new(),
-        next: now,
-        removed: Vec::new(),
-        error: None,
-    };
+    let path = fixture.dir.log();
+    let mut collector = collector(&fixture);
     // Another process removed the first.
     for kind in [io::ErrorKind::NotFound, io::ErrorKind::PermissionDenied] {
         collector.remove(removal(&path, "temporary file", "left over"), |_| Err(kind.into()));
