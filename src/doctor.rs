@@ -94,7 +94,7 @@ fn uses_claude(settings: &Settings, config: Option<&Resolved>) -> bool {
 /// them hang.
 pub async fn examine(environment: &Environment) -> Vec<Finding> {
     let config = Cache::new(environment.time_zone.clone()).load(&environment.dir.config(), clock::now());
-    let login = find::login_path(&environment.shell, OsStr::new(""), LOGIN).await;
+    let login = find::login_path(find::CLAUDE, &environment.shell, OsStr::new(""), LOGIN).await;
     // The check of config.toml reports what is wrong with it.
     let settings = Settings::read(&environment.user.settings.settings()).unwrap_or_default();
     let is_claude_used = uses_claude(&settings, config.as_ref().ok());

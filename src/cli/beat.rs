@@ -19,6 +19,7 @@ use murmur_agent::invocation::Invocation;
 use murmur_agent::rule_files::{self, Project};
 use murmur_agent::start::Prepared;
 use murmur_claude_files::trust::Start;
+use murmur_core::config::backend::Command;
 use murmur_core::config::cron::Crons;
 use murmur_core::config::file::File;
 use murmur_core::config::heartbeat::{self, Content, Heartbeat};
@@ -32,12 +33,12 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 use sys::error::{Failure, Hinted};
 use sys::failure;
-use sys::paths::DataDir;
+use sys::paths::{DataDir, User};
 use sys::text::{Shown, shown_line};
 use sys::{clock, shell, spelling};
 
@@ -55,8 +56,7 @@ pub(super) fn run(args: &Beat, env: &UserEnv) -> anyhow::Result<ExitCode> {
     super::runtime()?.block_on(async {
         let user = env.user()?;
         let settings = Settings::read(&user.settings.settings()).map_err(|error| error.failure());
-        let mut job =
-            Job::new(&heartbeat, beat::new_id(clock::now()), path(env).await.into(), user, &settings);
+        let mut job = job(&heartbeat, user, &settings, env).await;
         // The job reports settings that are not readable.
         let settings = settings.unwrap_or_default();
         job.verbose = args.verbose;
@@ -178,12 +178,18 @@ pub(super) fn plan(args: &Beat, env: &UserEnv) -> anyhow::Result<(Job, Prepared,
     let dir = env.read_data_dir()?;
     let (workspace, named) = workspace_or_heartbeat(&args.path, &dir, env)?;
     let heartbeat = resolve(&dir, env, &workspace, args.name.as_deref().or(named.as_deref()))?;
-    let path = super::runtime()?.block_on(path(env));
     let user = env.user()?;
     let settings = Settings::read(&user.settings.settings()).map_err(|error| error.failure());
-    let job = Job::new(&heartbeat, beat::new_id(clock::now()), path.into(), user, &settings);
+    let job = super::runtime()?.block_on(job(&heartbeat, user, &settings, env));
     let (agent, start) = prepared(&job, &dir)?;
     Ok((job, agent, start))
+}
+
+/// A beat of `heartbeat` that starts now.
+async fn job(heartbeat: &Heartbeat, user: User, settings: &Result<Settings, Failure>, env: &UserEnv) -> Job {
+    let mut job = Job::new(heartbeat, beat::new_id(clock::now()), PathBuf::new(), user, settings);
+    job.path = path(env, job.command.as_ref()).await.into();
+    job
 }
 
 /// The agent of `job` if it started now, without gates.
@@ -232,12 +238,13 @@ fn names(known: &[&str]) -> String {
     format!("use --name with one of: {}", known.join(", "))
 }
 
-/// Our own PATH, or the login shell's if ours has no `claude`: cron and services start with a minimal PATH.
-pub(super) async fn path(env: &UserEnv) -> OsString {
+/// Our own PATH, or the login shell's if ours lacks the agent's program: cron and services start with a minimal PATH.
+pub(super) async fn path(env: &UserEnv, command: Option<&Command>) -> OsString {
     let own = env.path();
-    match find::find(find::CLAUDE, &own) {
+    let program = command.map_or(find::CLAUDE, |command| &command.program);
+    match find::find(program, &own) {
         Ok(_) => own,
-        Err(_) => find::login_path(&env.shell(), &own, LOGIN).await,
+        Err(_) => find::login_path(program, &env.shell(), &own, LOGIN).await,
     }
 }
 

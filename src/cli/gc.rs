@@ -16,12 +16,13 @@ use sys::text::Shown;
 
 pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.read_data_dir()?;
-    let settings = Settings::read(&env.user()?.settings.settings())?;
-    if let Some(problem) = &settings.wrong.captures {
-        bail!(problem.failure().after("no capture is removed: "));
-    }
+    // Without its settings, captures stay, and everything else is removed as usual.
+    let limits = match Settings::read(&env.user()?.settings.settings()) {
+        Err(error) => Err(error.failure()),
+        Ok(settings) => settings.wrong.captures.map_or(Ok(settings.captures), |wrong| Err(wrong.failure())),
+    };
     let root = captures::root().ok();
-    let captures = root.as_deref().map(|root| (root, settings.captures));
+    let captures = root.as_deref().zip(limits.as_ref().ok().copied());
     let collected = gc::collect(&Scope { dir: &dir, captures, is_dry_run: args.dry_run }, clock::now());
     let mut out = Shown(stdout().lock());
     if args.json {
@@ -34,6 +35,9 @@ pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
         print(&mut out, args.dry_run, &collected.removed)?;
     }
     out.flush()?;
+    if let Err(problem) = limits {
+        bail!(problem.after("no capture is removed: "));
+    }
     collected.error.map_or(Ok(ExitCode::SUCCESS), Err).context("garbage collection failed")
 }
 

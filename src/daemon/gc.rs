@@ -275,13 +275,16 @@ impl Collector<'_> {
 
 /// The removal of `path`, with the size of its files.
 fn removal(path: &Path, what: &str, why: &'static str) -> Removed {
-    let size = |path: &Path| path.symlink_metadata().map_or(0, |found| found.len());
-    let inner = std::fs::read_dir(path).into_iter().flatten().flatten();
-    let bytes = match path.is_dir() {
-        true => inner.map(|entry| size(&entry.path())).sum(),
-        false => size(path),
-    };
-    Removed { path: path.to_path_buf(), what: what.to_owned(), bytes, why }
+    Removed { path: path.to_path_buf(), what: what.to_owned(), bytes: size(path), why }
+}
+
+/// The size in bytes of a file, or of all files in a folder.
+fn size(path: &Path) -> u64 {
+    let Ok(found) = path.symlink_metadata() else { return 0 };
+    if !found.is_dir() {
+        return found.len();
+    }
+    std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| size(&entry.path())).sum()
 }
 
 /// Whether the agent of `pulse` has ended. An agent with an unknown process counts as ended: if it is alive, its next

@@ -127,7 +127,7 @@ pub async fn serve(
     let mut talking = tokio::spawn(murmur_rpc::serve::serve(listener, next, handlers, is_over));
     let mut runner = Runner::new(setup, started, is_stopping, notifier, log)?;
     let login = async {
-        let path = find::login_path(&shell, &own, LOGIN).await;
+        let path = find::login_path(find::CLAUDE, &shell, &own, LOGIN).await;
         login_path.get_or_init(|| path).clone()
     };
     runner.run(login, stop, &mut commands).await?;

@@ -98,11 +98,13 @@ pub(crate) fn fetched(version: &str) -> Result<PathBuf, String> {
     starter(&folder, &binary, &script)
 }
 
-/// Writes a program into `folder` that runs Claude Code with less effort for its engine: runs of a second gain nothing
-/// from optimized code and freed memory, and Node starts faster from what it compiled the first time.
+/// Writes a program into the package in `folder` that runs Claude Code with less effort for its engine: runs of a
+/// second gain nothing from optimized code and freed memory, and Node starts faster from what it compiled before.
 fn starter(folder: &Path, binary: &Path, script: &Path) -> Result<PathBuf, String> {
     let quoted = |path: &Path| single_quoted(&path.to_string_lossy());
-    let [preload, program] = ["preload.cjs", "claude"].map(|name| folder.join(name));
+    // murmur knows that a program there is Claude Code itself.
+    let scope = folder.join("node_modules/@anthropic-ai");
+    let [preload, program] = ["preload.cjs", "claude"].map(|name| scope.join(name));
     let run = if binary.is_file() {
         format!("{ENGINE} exec {}", quoted(binary))
     } else {

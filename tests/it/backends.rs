@@ -14,7 +14,9 @@ mod terminals;
 mod undecided;
 mod unknown;
 
+use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Lines};
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
@@ -83,6 +85,22 @@ fn the_answer_decides_the_outcome() {
             (&line["outcome"], &line["summary"]),
             (&json!("attention"), &json!("ATTENTION: the backup is old"))
         );
+    }
+}
+
+#[test]
+fn the_login_shell_is_not_asked_about_an_agent_on_the_path() {
+    for agent in AGENTS {
+        let env = Env::new();
+        let site = site(&env, agent);
+        site.plays(&json!({ "script": [said("HEARTBEAT_OK")] }));
+        let [shell, asked] = ["shell", "shell.asked"].map(|name| env.home().join(name));
+        std::fs::write(&shell, "#!/bin/sh\ntouch \"$0.asked\"\n").unwrap();
+        std::fs::set_permissions(&shell, Permissions::from_mode(0o755)).unwrap();
+        std::fs::remove_file(env.home().join("bin/claude")).unwrap();
+        env.murmur(["beat", "site"]).set("SHELL", &shell).run();
+        assert_eq!(env.journal().pop().unwrap()["outcome"], "ok");
+        assert!(!asked.exists(), "{agent}");
     }
 }
 

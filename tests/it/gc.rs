@@ -84,11 +84,20 @@ fn the_daemon_removes_old_captures_and_gc_shows_which() {
     let what = shown["removed"][0]["what"].as_str().unwrap();
     assert!(what.starts_with("capture of site-"), "{what}");
     assert_eq!(left(&captures), [true; 3]);
-    // Invalid settings remove nothing: they may be meant to keep more.
-    env.setting("config.toml", "[captures]\nkeep = \"1 year\"\n");
-    let refused = env.run(["gc"]);
-    assert!(refused.contains("config.toml:2:8: \"keep\": \"1 year\" is not an interval"), "{refused}");
-    assert_eq!(left(&captures), [true; 3]);
+    // Invalid settings remove no capture: they may be meant to keep more.
+    for (settings, problem) in [
+        ("[captures]\nkeep = \"1 year\"\n", "config.toml:2:8: \"keep\": \"1 year\" is not an interval"),
+        ("[captures\n", "config.toml:1:"),
+    ] {
+        let leftover = env.data().join("heartbeats/.new-abcdef");
+        fs::create_dir_all(leftover.parent().unwrap()).unwrap();
+        let file = fs::File::create(&leftover).unwrap();
+        file.set_modified((sys::clock::now() - SignedDuration::from_hours(2)).into()).unwrap();
+        env.setting("config.toml", settings);
+        let refused = env.run(["gc"]);
+        assert!(refused.contains("no capture is removed: ") && refused.contains(problem), "{refused}");
+        assert_eq!((left(&captures), leftover.exists()), (vec![true; 3], false));
+    }
     env.setting("config.toml", "[captures]\nkeep = \"30d\"\n");
     let daemon = env.daemon();
     env.wait(&sessions(&env), || (!captures[0].exists()).then_some(()));

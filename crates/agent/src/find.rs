@@ -69,16 +69,16 @@ pub fn find(program: &str, path: &OsStr) -> Result<PathBuf, FindError> {
 
 /// Returns the PATH to find and run the agent with: the login shell's, followed by the folders that only `own` has.
 ///
-/// Tries a login shell first; if its PATH has no `claude`, tries an interactive one as well, since many users set PATH
+/// Tries a login shell first; if its PATH has no `program`, tries an interactive one as well, since many users set PATH
 /// in files that only those read. Ignores a shell that fails or doesn't answer within `deadline`; without an answer the
 /// result is `own`.
-pub async fn login_path(shell: &Path, own: &OsStr, deadline: Duration) -> OsString {
+pub async fn login_path(program: &str, shell: &Path, own: &OsStr, deadline: Duration) -> OsString {
     let mut best = joined(OsStr::new(""), own);
     let end = Instant::now() + deadline;
     for flags in ["-lc", "-lic"] {
         if let Some(path) = ask_shell(shell, flags, end).await {
             best = joined(&path, own);
-            if find(CLAUDE, &path).is_ok() {
+            if find(program, &path).is_ok() {
                 break;
             }
         }
@@ -167,17 +167,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let shell = folder.path().join("shell");
         executable(&shell, "#!/bin/sh\necho welcome\nPATH=/from/login:/usr/bin\neval \"$2\"\necho bye\n");
-        let path = login_path(&shell, OsStr::new("/usr/bin:/own"), Duration::from_secs(60)).await;
+        let path = login_path(CLAUDE, &shell, OsStr::new("/usr/bin:/own"), Duration::from_secs(60)).await;
         assert_eq!(path, "/from/login:/usr/bin:/own");
     }
 
     #[tokio::test(flavor = "current_thread")]
     async fn a_login_shell_that_is_broken_or_hangs_is_ignored() {
         let own = OsStr::new("/own");
-        assert_eq!(login_path(Path::new("/nonexistent"), own, Duration::from_secs(60)).await, own);
+        assert_eq!(login_path(CLAUDE, Path::new("/nonexistent"), own, Duration::from_secs(60)).await, own);
         let folder = tempfile::tempdir().unwrap();
         let shell = folder.path().join("shell");
         executable(&shell, "#!/bin/sh\nkill -STOP $$\n");
-        assert_eq!(login_path(&shell, own, Duration::from_millis(50)).await, own);
+        assert_eq!(login_path(CLAUDE, &shell, own, Duration::from_millis(50)).await, own);
     }
 }

@@ -38,11 +38,7 @@ pub fn find(
     paths.extend(real);
     paths.sort();
     paths.dedup();
-    // Only needed if the command may signal one.
-    let processes = match command {
-        Some(command) if command.contains("kill") => ancestors::all(),
-        _ => Vec::new(),
-    };
+    let processes = if command.is_some_and(may_name_process) { ancestors::all() } else { Vec::new() };
     let variables = vec![
         (DIR_VARIABLE, dir.root().to_path_buf()),
         (SETTINGS_VARIABLE, user.settings.root().to_path_buf()),
@@ -53,6 +49,11 @@ pub fn find(
     let real = gates.iter().filter_map(|path| path.canonicalize().ok());
     let gates = real.chain(gates.iter().cloned()).collect();
     ProtectedPaths { paths, processes, is_manager: policy.manager, gates, variables }
+}
+
+/// Whether a shell command may name a process by its id: it then has a digit, however its words are written.
+fn may_name_process(command: &str) -> bool {
+    command.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 /// The program of `backend` on this PATH, and where it is installed.
@@ -74,6 +75,13 @@ fn installation(program: &Path) -> Option<&Path> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn processes_are_protected_from_every_command_that_may_name_one() {
+        let named = ["kill -9 12", "ki''ll 12", "gdb -p 12", "Stop-Process -Id 12", "kill $(($$ - 1))"];
+        assert!(named.into_iter().all(may_name_process));
+        assert!(!may_name_process("cargo test"));
+    }
 
     #[test]
     fn an_agents_program_is_protected_with_its_installation() {

@@ -50,6 +50,8 @@ pub enum Action {
     Hide,
 }
 
+/// The answer to keys that allow or answer a request whose end wasn't on the screen yet.
+const UNSEEN: &str = "not all of it was shown: scroll to its end first (PgDn)";
 /// The answer to keys that answer requests.
 const NOT_A_REQUEST: &str = "this is not a request; Enter shows the command to run";
 
@@ -83,7 +85,8 @@ Inbox
   y                     allow, once its end was shown; type yes if the
                         guard cannot tell what the call does
   n                     deny; N: deny with a reason
-  a                     answer questions in words or by number
+  a                     answer questions in words or by number, once their
+                        end was shown
   1-9                   choose this option of a single question, once its
                         end was shown; the digit again, or Enter, confirms
 
@@ -332,20 +335,20 @@ impl Model {
     fn request_key(&mut self, key: Key, id: &str) -> Option<Action> {
         let request = self.request(id)?;
         let (is_question, is_doubted) = (!request.questions.is_empty(), request.doubt.is_some());
+        let is_whole = self.view.request.end_was_shown.get();
         match key {
             Key::Esc | Key::Char('q') => self.view.screen = Screen::Panes,
             Key::Char('y') if is_question => return self.say("this is a question; press a to answer it"),
-            Key::Char('y') if !self.view.request.end_was_shown.get() => {
-                return self.say("not all of it was shown: scroll to its end first (PgDn)");
-            }
+            Key::Char('y') if !is_whole => return self.say(UNSEEN),
             Key::Char('y') if is_doubted => return self.ask(Purpose::Yes(id.to_owned())),
             Key::Char('y') => return Some(Action::Allow(id.to_owned())),
             Key::Char('n') if !is_question => return Some(Action::Deny(id.to_owned(), None)),
             Key::Char('N') if !is_question => return self.ask(Purpose::Reason(id.to_owned())),
+            Key::Char('a') if is_question && !is_whole => return self.say(UNSEEN),
             Key::Char('a') if is_question => return self.ask(Purpose::Answers(id.to_owned(), Vec::new())),
             Key::Char(digit @ '1'..='9') if request.option(digit).is_some() => {
-                if !self.view.request.end_was_shown.get() {
-                    return self.say("not all of it was shown: scroll to its end first (PgDn)");
+                if !is_whole {
+                    return self.say(UNSEEN);
                 }
                 return self.ask(Purpose::Choose(id.to_owned(), digit));
             }

@@ -11,6 +11,7 @@ use derun::cli::stdout::{stdout, warn};
 use murmur_agent::backend;
 use murmur_agent::invocation::own_env;
 use murmur_core::config::backend::Backend;
+use murmur_core::config::settings::Settings;
 use murmur_core::usage_limit::spoken;
 use murmur_host::launch::LaunchOptions;
 use murmur_store::limits;
@@ -37,10 +38,13 @@ pub(in super::super) fn run(args: &HostSpawn, env: &UserEnv) -> anyhow::Result<E
     };
     let worktree = wanted.worktree.clone();
     let launch = wanted.launch()?;
+    // The host reports settings that are not readable.
+    let settings = Settings::read(&env.user()?.settings.settings()).unwrap_or_default();
+    let command = settings.command(&backend).ok();
     let agent_id = launch.agent_id.clone();
     let has_message = launch.message.as_ref().is_some_and(|message| !message.is_empty());
     let pid = runtime()?.block_on(async {
-        let path = beat::path(env).await;
+        let path = beat::path(env, command.as_ref()).await;
         launch.start(dir.root(), &path).await
     })?;
     lacks::say(&backend)?;

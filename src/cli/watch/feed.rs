@@ -49,8 +49,15 @@ const BETWEEN: Duration = Duration::from_millis(20);
 const REST: Duration = Duration::from_millis(250);
 
 /// The files of the data folder that change what is shown.
-const FILES: [&str; 6] =
-    ["config.json", "paused.json", "failures.json", "limits.json", "trust.json", "notify.json"];
+const FILES: [&str; 7] = [
+    "config.json",
+    "approved.json",
+    "paused.json",
+    "failures.json",
+    "limits.json",
+    "trust.json",
+    "notify.json",
+];
 
 /// The files of the settings folder: every call is denied if they are not readable.
 const SETTINGS_FILES: [&str; 2] = ["permissions.toml", "config.toml"];

@@ -47,6 +47,21 @@ fn a_long_call_is_allowed_only_once_its_end_was_shown() {
 }
 
 #[test]
+fn a_long_question_is_answered_only_once_its_end_was_shown() {
+    for keys in ["a2\n", "22"] {
+        let mut model = model();
+        let body = (0..100).map(|line| Text::new(&format!("line {line}"))).collect();
+        model.on(Update::Opened(Request { body, ..request(&model, "k3m9x2aa") }));
+        press(&mut model, "3j\n");
+        assert_eq!(act(&mut model, keys.trim_end()), None, "{keys}");
+        assert!(screen(&model, 80, 24).contains("scroll to its end first"), "{keys}");
+        model.key(Key::End);
+        let answer = Some(Action::Answer("k3m9x2aa".to_owned(), vec!["2".to_owned()]));
+        assert_eq!(act(&mut model, keys), answer, "{keys}");
+    }
+}
+
+#[test]
 fn a_doubted_call_needs_yes_in_full() {
     let mut model = model();
     let doubt = Some(Text::new("\"$X\" is not known"));
