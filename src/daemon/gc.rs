@@ -27,7 +27,7 @@ const RETENTION: SignedDuration = SignedDuration::from_hours(24);
 const TEMP_FILE_AGE: SignedDuration = SignedDuration::from_hours(1);
 /// How long after its last line a part of a rotated file is kept.
 const ARCHIVES: SignedDuration = SignedDuration::from_hours(2 * 365 * 24);
-/// How many bytes the parts of all rotated files take, except as [`Collector::archives`] says.
+/// How many bytes the parts of all rotated files may take, unless [`Collector::archives`] has to keep more.
 const MAX_ARCHIVES: u64 = 4 << 30;
 /// How long parts of the journal are kept even then: budgets of a month need them.
 const BUDGET_MONTH: SignedDuration = SignedDuration::from_hours(32 * 24);

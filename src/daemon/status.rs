@@ -54,7 +54,7 @@ pub struct Status {
     /// Why they could not, with a hint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_reason: Option<String>,
-    /// The ids of hosted agents (`murmur host`), which run without the daemon.
+    /// The ids of hosted agents (`murmur agent`), which run without the daemon.
     #[serde(default)]
     pub live_agents: Vec<AgentId>,
     /// How many requests wait for a person (`murmur inbox`).
@@ -164,7 +164,7 @@ pub struct HeartbeatStatus {
     pub last_run_ahead: Option<String>,
     /// The outcome of the last beat in the journal.
     pub last: Option<LastBeat>,
-    /// RFC 3339; in the past if it is due, 1970 if it never ran. `None` if it is not scheduled or no daemon runs.
+    /// RFC 3339; in the past if it is due, 1970 if it never ran; `null` if it is not scheduled or no daemon runs.
     pub next_run: Option<String>,
     /// Why `next_run` is later than the schedule says.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! How Claude Code is started: arguments, added environment, working folder, prompt on stdin.
+//! How an agent is started: arguments, added environment, working folder, prompt on stdin.
 
 use murmur_core::permit::deny_list;
 use std::ffi::{OsStr, OsString};

@@ -222,7 +222,7 @@ impl GuardedAgent<'_> {
         Ok(variables)
     }
 
-    /// The arguments for Claude Code. Without `--permission-prompt-tool stdio` it has no questions to people.
+    /// The arguments for Claude Code. Without `--permission-prompt-tool stdio`, it cannot ask people questions.
     pub fn args(&self, hook: &HookProgram) -> Result<Vec<String>, NotUtf8> {
         let settings = self.settings(hook)?.to_string();
         Ok(["--permission-prompt-tool", "stdio", "--settings", &settings].map(str::to_owned).to_vec())

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use sys::error::{Failure, Hinted};
 use sys::{atomic, failure};
 
-/// The kind of run, with what only it has.
+/// The kind of run, and what only that kind needs.
 #[derive(Debug, Clone, Copy)]
 pub enum RunKind<'a> {
     /// One prompt.

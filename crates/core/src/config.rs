@@ -4,13 +4,14 @@
 //! clock; the system's time zone is an argument. `docs/reference/config.md` is the user's view of it.
 //!
 //! - [`interval`], [`cron`], [`timing`]: the two kinds of schedule
-//! - [`active_hours`], [`except`], [`schedule_options`]: the other keys about a schedule
+//! - [`active_hours`], [`except`], [`trigger`], [`schedule_options`]: the other keys about a schedule
 //! - [`permissions`], [`approval`], [`problem`]: types shared by the files
 //! - [`backend`]: the programs that run as agents, and what they can do
 //! - [`acp_program`]: programs that speak the Agent Client Protocol, from config.toml
 //! - [`limit`]: which value applies if both the user's files and a HEARTBEAT.md set one
-//! - [`settings`]: config.toml, for all of a user's agents; [`quiet`]: when a quiet agent counts as stuck; [`notify`]:
-//!   what murmur tells a person, and how; [`secret_file`]: files that hold one secret
+//! - [`settings`]: config.toml, for all of a user's agents; [`quiet`]: when a quiet agent counts as stuck;
+//!   [`captures`]: how long captures are kept; [`notify`]: what murmur tells a person, and how; [`secret_file`]: files
+//!   that hold one secret
 //! - [`mod@file`]: config.json, read so that an invalid workspace doesn't affect the others
 //! - [`frontmatter`]: the YAML at the top of HEARTBEAT.md
 //! - [`requires`], [`mcp`]: the MCP servers that a heartbeat requires, and those that it may use
@@ -25,7 +26,7 @@
 //! - [`template`]: what `murmur init` writes, and whether a HEARTBEAT.md is still an unedited template
 //! - [`edit`]: changes to config.json that leave every other byte alone
 //! - [`short_names`]: what people call heartbeats
-//! - [`schema`]: the JSON Schema of config.json
+//! - [`schema`]: the JSON Schemas of config.json and config.toml
 
 pub mod acp_program;
 pub mod active_hours;

@@ -7,6 +7,7 @@
 //! - [`rules`]: a user's own permissions.toml
 //! - [`manager`]: what a manager, an agent that directs others, may do
 //! - [`pipeline`]: guard, rules and policy, in this order
+//! - [`request`]: requests to a person or a model, and their answers
 //! - [`call_text`]: a call as text for the person who decides on it
 //! - [`question`]: an agent's questions to a person, and the answers in the form that the agent expects
 //! - [`deny_list`]: builds the deny list, which `murmur_agent::invocation` passes to Claude Code

@@ -1,6 +1,6 @@
 //! What beats cost, from the lines of the journal. Pure: takes bytes; returns sums.
 //!
-//! [`scan`] reads many lines with all cores, [`mod@line`] reads one, and [`Counter`] adds them up.
+//! [`scan`] reads many lines in several threads, [`mod@line`] reads one, and [`Counter`] adds them up.
 
 pub mod line;
 pub mod scan;

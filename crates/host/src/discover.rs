@@ -38,7 +38,7 @@ pub struct HostInfo {
 pub enum HostState {
     /// It answers.
     Up(Box<Status>),
-    /// It answers with another protocol version and is left alone.
+    /// It answers with an unsupported protocol version and is left alone.
     Incompatible(Pong),
     /// It is alive but doesn't answer.
     Silent,

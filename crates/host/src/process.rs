@@ -49,7 +49,7 @@ pub enum RunEnd {
         /// What was interrupted.
         doing: LastActivity,
     },
-    /// It exceeded its turn limit without being asked and was stopped.
+    /// It exceeded the turn limit that was set for it, and was stopped.
     OutOfTurns {
         /// The limit.
         limit: u64,

@@ -97,7 +97,7 @@ pub struct Status {
     /// The agent's process; `null` if there is none.
     #[serde(alias = "agent_pid")]
     pub agent_pid: Option<u32>,
-    /// Claude Code's id of the conversation, once known.
+    /// The backend's id of the conversation, once known.
     #[serde(alias = "session_id")]
     pub session_id: Option<SessionId>,
     /// The capture session with its output.

@@ -242,7 +242,7 @@ async fn read(
     mut ended: oneshot::Receiver<()>,
 ) {
     let mut has_ended = false;
-    // How many chunks may still come before the end is told.
+    // How many chunks may still come before the end is reported.
     let mut left = usize::MAX;
     loop {
         if !has_ended {

@@ -67,8 +67,8 @@ impl Answer {
     }
 }
 
-/// Accepts clients until `over` is true, and drops those that have received everything. If there are too many, in
-/// total or of one agent, the one that has been idle longest makes room; if none is idle, the new client is rejected.
+/// Accepts clients until `over` is true, and drops those that have received everything. If there are too many, in total
+/// or of agents, the one that has been idle longest makes room; if none is idle, the new client is rejected.
 /// When `next` yields a listener, it replaces the current one.
 pub async fn serve(
     mut listener: UnixListener,

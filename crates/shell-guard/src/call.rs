@@ -34,7 +34,7 @@ pub struct ProtectedPaths {
     pub paths: Vec<PathBuf>,
     /// The agent's process and the processes that supervise it.
     pub processes: Vec<u32>,
-    /// Whether the agent manages other agents with `murmur host`.
+    /// Whether the agent manages other agents with `murmur agent`.
     pub is_manager: bool,
     /// Programs that the user has run before or after the agent, without a guard: absolute paths. The agent may read
     /// them.

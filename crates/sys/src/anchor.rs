@@ -17,7 +17,7 @@ pub struct Anchor {
     folder: File,
 }
 
-/// The current state of a pinned folder.
+/// The current state of the folder of an [`Anchor`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FolderState {
     /// It is still at its path.

@@ -1,4 +1,4 @@
-//! The clock. Only this module reads it; everything else takes the time as an argument.
+//! The wall clock. Only this module reads it; most code takes the time as an argument.
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Unit};

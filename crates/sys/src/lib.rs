@@ -1,7 +1,7 @@
 //! Operating system services for murmur and derun: the clock, atomic files, locks, process trees, sockets and
 //! signals.
 //!
-//! This is the only crate with unsafe code and the only one that reads the clock. It knows nothing about
+//! This is the only crate with unsafe code and the only one that reads the wall clock. It knows nothing about
 //! heartbeats. [`mod@error`] is the error type that the other crates share.
 //!
 //! On Windows only the modules that captures need exist, with the same names and interfaces, in `windows/`. A few

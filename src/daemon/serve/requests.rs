@@ -42,7 +42,7 @@ impl<L: FnMut(&str)> Runner<L> {
         Event::Deferred(self.broker.beats())
     }
 
-    /// Does not defer calls of manual beats in unregistered workspaces: nothing would resume them.
+    /// Keeps calls of manual beats in unregistered workspaces from being deferred: nothing would resume them.
     pub(super) fn prevent_unresumable_defer(&self, command: &mut BrokerCommand) {
         let BrokerCommand::TimedOut { id, may_defer, .. } = command else { return };
         let known = self.broker.request(id).is_some_and(|request| {

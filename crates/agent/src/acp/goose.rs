@@ -1,6 +1,6 @@
-//! Plugins in a repository (`.agents/plugins`), whose hooks and MCP servers goose starts without asking, and then notes
-//! as enabled in the user's settings (measured on 1.52.0). murmur disables them with a variable that replaces the
-//! setting, and repeats there what the user's settings say about other plugins.
+//! Plugins in a repository (`.agents/plugins`): goose starts their hooks and MCP servers without asking, and notes the
+//! plugins as enabled in the user's settings (measured on 1.52.0). murmur disables them with a variable that replaces
+//! the setting, and repeats there what the user's settings say about other plugins.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

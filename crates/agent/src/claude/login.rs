@@ -1,4 +1,4 @@
-//! Whether Claude Code is certainly not logged in, as far as can be told without a call and without reading a secret.
+//! Whether Claude Code is certainly not logged in, determined without calling the API and without reading a secret.
 //!
 //! Credentials can come from many places: variables, helpers, wrappers around the program, a keychain. In doubt, Claude
 //! Code counts as logged in, since only it knows.

@@ -1,5 +1,5 @@
-//! The environments in which Codex runs calls. Guard and rules judge a call by this machine's files and programs, so
-//! murmur allows none elsewhere.
+//! The environments in which Codex runs calls. Guard and rules only know this machine's files and programs, so murmur
+//! allows no calls elsewhere.
 
 use super::account::folder;
 use crate::invocation::Env;

@@ -59,7 +59,7 @@ pub struct WrongTables {
     pub captures: Option<Problem>,
     /// With `quiet`: until it is fixed, the defaults apply.
     pub quiet: Option<Problem>,
-    /// With `notify`: until it is fixed, there are no channels.
+    /// With `notify`: until it is fixed, there are no channels here, and a running notifier keeps those it has.
     pub notify: Option<Problem>,
 }
 

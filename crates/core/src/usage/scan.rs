@@ -1,4 +1,4 @@
-//! Reads many journal lines with all cores: each takes the next block of lines and counts it.
+//! Reads many journal lines in several threads: each takes the next block of lines and counts it.
 
 use super::line::BeatUsage;
 use std::io::{self, Read};

@@ -15,9 +15,9 @@ use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
-/// The maximum number of concurrent calls, and the maximum number of bytes that wait to be read by the client. Beyond
-/// that, no more input is read.
+/// The maximum number of concurrent calls. Beyond that, no more input is read.
 const MAX_CALLS: usize = 1024;
+/// The maximum number of bytes that wait to be read by the client. Beyond that, no more input is read.
 const MAX_UNREAD: usize = 4 * 1024 * 1024;
 /// How much buffer for answers to keep, in bytes.
 const KEPT: usize = 256 * 1024;

@@ -113,7 +113,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         self.end_as(|host| RunEnd::Settled { background: host.activity.background(), out_of_turns });
     }
 
-    /// Ends an agent that exceeded its turn limit without being asked.
+    /// Ends an agent that exceeds its turn limit. With the default limit, its answer still decides the outcome.
     pub(super) fn overrun(&mut self, turns: Turns) {
         if turns.is_set {
             self.end_as(|_| RunEnd::OutOfTurns { limit: turns.most });

@@ -134,13 +134,13 @@ fn captures(words: &[&str]) -> bool {
     true
 }
 
-/// Whether `murmur host spawn` sets no program, no settings, and no folder outside the manager's own: a spawned agent
+/// Whether `murmur agent start` sets no program, no settings, and no folder outside the manager's own: the new agent
 /// must not have more rights than the manager.
 fn spawns_plainly(invocation: &Invocation<'_>) -> bool {
     const OPTIONS: [&str; 6] = ["--agent-id", "--project", "--role", "--issue", "--model", "--worktree"];
     let mut words = invocation.arguments().iter().map(Field::marked);
     while let Some(word) = words.next() {
-        // Arguments after `--` go to Claude Code unchanged.
+        // Arguments after `--` go to the agent's program unchanged.
         if word == "--" {
             return false;
         }
