@@ -94,13 +94,16 @@ fn a_hosted_agent_is_killed_too_and_its_record_says_why() {
     let murmur = murmur(&env, "");
     let spawn = ["host", "spawn", "--agent-id", "boss", "--worktree", site.path(), "Go."];
     let spawned = env.program(murmur.to_str().unwrap(), spawn).output();
-    assert!(spawned.status.success(), "{spawned:?}");
+    // It may end while the command still watches it.
+    let why = "a call ran without a decision: Bash(echo two)";
+    let stderr = String::from_utf8_lossy(&spawned.stderr);
+    assert!(spawned.status.success() || stderr.contains(why), "{spawned:?}");
     let record = env.data().join("hosts/boss.json");
     let ended = env.wait(record.parent().unwrap(), || {
         let record: Value = serde_json::from_slice(&std::fs::read(&record).ok()?).ok()?;
         Some(record["result"].clone()).filter(Value::is_object)
     });
-    assert_eq!(ended["error"], "a call ran without a decision: Bash(echo two)", "{ended}");
+    assert_eq!(ended["error"], why, "{ended}");
 }
 
 #[test]
