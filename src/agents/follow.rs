@@ -47,7 +47,7 @@ pub struct Follower {
     awaited: HashSet<u32>,
     /// The pulses that changed since [`Self::news`] was called; `None` if anything may have.
     touched: Option<HashSet<PathBuf>>,
-    /// The pulses that were all that is known of their agents then, and those agents' health.
+    /// The pulses of agents that had no other source then, and those agents' health.
     lone: HashMap<PathBuf, Health>,
 }
 

@@ -90,7 +90,7 @@ pub fn agents(known: &KnownAgents, quiet: &Quiet, now: Timestamp) -> Vec<Agent> 
     rows.into_iter().filter_map(|(id, row)| row.agent(id, quiet, now)).collect()
 }
 
-/// The pulses that are all that is known of their agents, and affect no other: by file.
+/// The pulses of agents that have no other source, and that affect no other agent, by file.
 #[must_use]
 pub fn lone_pulses(known: &KnownAgents) -> HashSet<PathBuf> {
     let (mut ids, mut sessions): (HashMap<String, usize>, HashMap<&SessionId, usize>) = Default::default();

@@ -144,7 +144,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// What tells two versions of a file apart: mode, size, time and, if it isn't large, a hash.
+    /// Distinguishes two versions of a file: mode, size, time and, if it isn't large, a hash.
     fn stamp(&mut self, name: &str, path: &Path, found: &Metadata) -> String {
         let touched =
             format!("{:o} {} {}.{:09}", found.mode(), found.size(), found.mtime(), found.mtime_nsec());

@@ -20,7 +20,7 @@ const VERSION: u32 = 1;
 /// The longest file that is read, in bytes.
 const MAX_FILE: u64 = 64 << 20;
 
-/// What tells two versions of a page apart.
+/// Distinguishes two versions of a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Page {

@@ -49,7 +49,7 @@ pub enum Update {
     Logged(Vec<LogLine>),
     /// All usage limits.
     Limits(Vec<Limit>),
-    /// A transcript begins: its title, and what is known of the beat.
+    /// A transcript begins: its title, and facts about the beat.
     Transcript(Text, Vec<Text>),
     /// There is no transcript, for the reason in the lines that follow: its title.
     TranscriptFailed(Text),

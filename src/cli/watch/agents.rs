@@ -1,4 +1,4 @@
-//! The agents, with what is known of their cost and context.
+//! The agents, with their cost and context if known.
 
 use super::super::inbox::{self, list};
 use super::extras::{Extras, past};

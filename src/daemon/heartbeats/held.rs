@@ -111,7 +111,7 @@ impl Heartbeats {
         self.apply_limits(now);
     }
 
-    /// Sets what is known of usage limits. Returns the accounts whose hold begins, changes or ends.
+    /// Replaces the known usage limits. Returns the accounts whose hold begins, changes or ends.
     pub fn set_limits(&mut self, limits: Limits, now: Timestamp) -> Vec<HoldChange> {
         let before = std::mem::replace(&mut self.limits, limits);
         self.apply_limits(now);

@@ -47,7 +47,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints what is known of a session, as JSON.
+/// Prints facts about a session as JSON.
 pub fn describe(id: &str) -> anyhow::Result<ExitCode> {
     let session = open(captures::existing()?.as_ref(), id)?;
     let row = SessionRow::new(&session, session.status(clock::now())?);

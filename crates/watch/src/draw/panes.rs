@@ -119,7 +119,7 @@ pub(super) fn pane(buffer: &mut Buffer, mut area: Rect, model: &Model, pane: Pan
     }
 }
 
-/// Whether the screen shows something else once `row` has replaced what is known of that agent.
+/// Whether the screen shows something else with `row` in place of that agent's row.
 pub(super) fn differs(model: &Model, row: &Agent, now: Timestamp) -> bool {
     let Some(index) = model.agents.iter().position(|known| known.id == row.id) else { return true };
     let known = &model.agents[index];

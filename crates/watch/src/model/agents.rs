@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 impl Model {
-    /// Replaces what is known of an agent.
+    /// Replaces an agent.
     pub(super) fn replace(&mut self, agent: Agent) {
         match self.agents.iter_mut().find(|known| known.id == agent.id) {
             Some(known) => {
@@ -55,7 +55,7 @@ impl Model {
         self.waiting.get(&agent.id).copied()
     }
 
-    /// The health of an agent, with what is known of its requests.
+    /// The health of an agent, given its requests.
     pub(crate) fn health(&self, agent: &Agent) -> Health {
         if self.waiting.contains_key(&agent.id) { Health::Waiting } else { agent.health }
     }
