@@ -6,6 +6,7 @@ let
   program = unions [
     ../Cargo.lock
     ../Cargo.toml
+    ../build.rs
     ../crates
     # Its pages are documentation, like README.md.
     (lib.fileset.difference ../fake-claude (unions [
