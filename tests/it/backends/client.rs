@@ -116,7 +116,7 @@ fn a_refused_call_is_an_error_with_the_reason() {
     );
     assert!(line["summary"].as_str().unwrap().contains("but the guard refused Write("), "{line}");
     assert!(line["unguarded"].is_null(), "{line}");
-    assert!(texts[0].contains("/link/evil is refused: "), "{texts:?}");
+    assert!(texts[0].contains("/evil is refused: "), "{texts:?}");
     assert_eq!(texts[1], "\"Read(//etc/hostname)\" in the deny list forbids it; continue without it");
     assert_eq!(texts[2], "/proc/self/environ is in /proc, which murmur does not open for agents");
     let shown = env.run(["show", "site"]);

@@ -123,10 +123,11 @@ fn new_commits_start_a_beat_once() {
         env.program("git", named.iter().chain(args)).at(&site.0).quiet().trim().to_owned()
     };
     let beat = || env.run(["beat", "site"]);
-    assert_snapshot!(beat(), @"
-    error [S] when: git new-commits: git exited with code 128: fatal: not a git repository (or any of the parent directories): .git
-    [exit 1]
-    ");
+    // What follows depends on which folders are mounted above.
+    let refused = beat();
+    let expected = "when: git new-commits: git exited with code 128: fatal: not a git repository (or any ";
+    assert!(refused.starts_with("error ") && refused.contains(expected), "{refused}");
+    assert!(refused.ends_with("[exit 1]"), "{refused}");
     git(&["init", "--quiet"]);
     assert_snapshot!(beat(), @"
     skipped [S] no commits yet

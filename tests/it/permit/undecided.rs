@@ -1,22 +1,21 @@
 //! A hook that is removed while the agent runs: a call that runs undecided ends the run.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use super::{HOOK, acts, bash, line};
 use crate::env::{Env, MURMUR};
 
-/// murmur in its own folder; its hook does this to itself once it has answered the first call.
-fn murmur(env: &Env, then: &str) -> PathBuf {
-    let folder = env.root().join("programs");
-    std::fs::create_dir_all(&folder).unwrap();
-    let murmur = folder.join("murmur");
-    if std::fs::hard_link(MURMUR, &murmur).is_err() {
-        std::fs::copy(MURMUR, &murmur).unwrap();
-    }
-    let hook = folder.join("murmur-hook");
+/// murmur in its own folder, next to the one that Cargo built: a hard link to it, so that no test writes a program that
+/// another thread's child could still have open. Its hook does this to itself once it has answered the first call.
+fn murmur(then: &str) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir_in(Path::new(MURMUR).parent().unwrap()).unwrap();
+    let murmur = folder.path().join("murmur");
+    std::fs::hard_link(MURMUR, &murmur).unwrap();
+    let hook = folder.path().join("murmur-hook");
     let script = format!(
         "#!/bin/sh\n[ \"$1\" = PreToolUse ] || exit 0\n[ -e \"$0.called\" ] && {{ {second}; }}\n'{HOOK}' \"$@\"\n\
          code=$?\n: >\"$0.called\"\n{then}\nexit $code\n",
@@ -24,14 +23,14 @@ fn murmur(env: &Env, then: &str) -> PathBuf {
     );
     std::fs::write(&hook, script).unwrap();
     std::fs::set_permissions(&hook, PermissionsExt::from_mode(0o755)).unwrap();
-    murmur
+    (folder, murmur)
 }
 
 /// The journal line of a beat whose agent makes two calls with that hook, and how many of them ran.
 fn run_beat(then: &str) -> (Value, usize) {
     let env = Env::new();
     env.workspace_calling("model: x", &[bash("t1", "echo one"), bash("t2", "echo two")]);
-    let murmur = murmur(&env, then);
+    let (_folder, murmur) = murmur(then);
     let line = line(env.program(murmur.to_str().unwrap(), ["beat", "site", "--json"]).start());
     (line, env.tool_results().iter().filter(|told| told.ran()).count())
 }
@@ -91,7 +90,7 @@ fn a_hosted_agent_is_killed_too_and_its_record_says_why() {
     let site = env.workspace("site", "");
     site.plays(&acts(&[bash("t1", "echo one"), bash("t2", "echo two"), bash("t3", "echo three")]));
     env.setting("config.toml", "permissions-checker = \"off\"\n");
-    let murmur = murmur(&env, "");
+    let (_folder, murmur) = murmur("");
     let spawn = ["host", "spawn", "--agent-id", "boss", "--worktree", site.path(), "Go."];
     let spawned = env.program(murmur.to_str().unwrap(), spawn).output();
     // It may end while the command still watches it.
@@ -121,7 +120,7 @@ fn without_the_guard_calls_need_no_decision() {
     env.workspace_calling("model: x", &[bash("t1", "echo one"), bash("t2", "echo two")]);
     let workspaces = json!({ "workspaces": [{ "path": env.root().join("site"), "permissions": "skip" }] });
     env.configure(&workspaces.to_string());
-    let murmur = murmur(&env, "");
+    let (_folder, murmur) = murmur("");
     let line = line(env.program(murmur.to_str().unwrap(), ["beat", "site", "--json"]).start());
     assert_eq!(line["outcome"], "ok", "{line}");
 }
