@@ -10,7 +10,6 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/murmur-packaging-XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
-export SOURCE_DATE_EPOCH=1700000000
 
 # demo BIN: with only the programs there, and an empty home.
 demo() {
@@ -27,6 +26,8 @@ CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target} \
   cargo install --path . --locked --debug --quiet --no-track --root "$scratch/cargo" 2>"$scratch/log" || { cat "$scratch/log" >&2; exit 1; }
 demo "$scratch/cargo/bin"
 
+# For the tarballs. Builds of C code depend on it: cargo would compile it again, and all that depends on it.
+export SOURCE_DATE_EPOCH=1700000000
 prefix=$scratch/prefix
 mkdir -p "$prefix/bin"
 for program in murmur murmur-hook; do
