@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 kept=("HOME=$HOME" "PATH=$PATH")
-for name in CARGO_TARGET_DIR CARGO_INCREMENTAL CARGO_HOME RUSTUP_HOME MURMUR_TEST_PATH DEVELOPER_DIR SDKROOT "${!NIX_@}"; do
+for name in CARGO_TARGET_DIR CARGO_INCREMENTAL CARGO_PROFILE_DEV_DEBUG CARGO_HOME RUSTUP_HOME MURMUR_TEST_PATH DEVELOPER_DIR SDKROOT "${!NIX_@}"; do
   if [[ -n ${!name:-} ]]; then
     kept+=("$name=${!name}")
   fi
