@@ -71,7 +71,7 @@ Heartbeats
   r                     run now
   p                     pause or resume
   s                     stop the running beat
-  e                     edit HEARTBEAT.md in $EDITOR
+  e                     edit HEARTBEAT.md in your editor
 
 Agents
   !                     works in the folder of another agent

@@ -57,7 +57,7 @@ pub enum DerunCommand {
 Examples:
   murmur capture list                   list the latest sessions
   murmur capture list --state running   list sessions that are still running
-  murmur capture list --json | jq .     list sessions for a program")]
+  murmur capture list --json | jq .     print the latest sessions as JSON")]
 pub struct Sessions {
     /// Maximum number of sessions
     #[arg(short = 'n', value_name = "N", default_value_t = 20)]
