@@ -33,7 +33,7 @@ pub(crate) struct Test {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Log {
     /// Maximum number of lines
-    #[arg(short = 'n', long, default_value_t = 20, value_name = "N")]
+    #[arg(short = 'n', default_value_t = 20, value_name = "N")]
     pub(crate) count: usize,
     /// Print the lines as JSON
     #[arg(long)]

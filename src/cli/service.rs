@@ -68,7 +68,7 @@ fn install(path: &Path, text: &str, env: &UserEnv) -> anyhow::Result<()> {
     if instance::is_running(&dir)? && daemon(&dir, env)?.is_none() {
         let pid = daemon_pid(&dir)?.map(|pid| format!(" (PID {pid})")).unwrap_or_default();
         bail!(
-            failure!("murmur is already running{pid}, but not as a service"; "run `murmur stop`, then run this again")
+            failure!("murmur is already running{pid}, but not as a service"; "run `murmur stop --leave-agents`, then run this again")
         );
     }
     let was_loaded = IS_LAUNCHD && manager::is_loaded()?;

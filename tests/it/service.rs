@@ -235,7 +235,7 @@ fn service_install_refuses_while_a_daemon_is_running() {
     let daemon = env.daemon();
     assert_snapshot!(env.run(["service", "install"]), @"
     | error: murmur is already running (PID [PID]), but not as a service
-    | hint: run `murmur stop`, then run this again
+    | hint: run `murmur stop --leave-agents`, then run this again
     [exit 1]
     ");
     assert!(!unit(&env).exists() && asked(&env).is_empty());

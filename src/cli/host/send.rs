@@ -137,9 +137,10 @@ async fn stop_one(
     match super::find(dir, agent).await?.condition {
         HostState::Dead => {
             reap::reap_dead(&dir.hosts(), clock::now())?;
-            bail!(failure!(
-                "the host of {agent} was already dead, and any remaining processes of the agent were killed"
-            ));
+            let note =
+                format!("the host of {agent} was already dead; remaining processes of the agent were killed");
+            writeln!(std::io::stderr(), "note: {note}")?;
+            return Ok(serde_json::Value::Null);
         }
         HostState::Silent if force => {
             // It may just have been slow.

@@ -114,7 +114,7 @@ fn a_running_service_can_be_reinstalled_but_another_daemon_cannot_become_one() {
         let found = std::fs::read_to_string(unit(&env)).unwrap();
         allow_duplicates! { assert_snapshot!(env.run(["service", "install"]), @"
         | error: murmur is already running (PID [PID]), but not as a service
-        | hint: run `murmur stop`, then run this again
+        | hint: run `murmur stop --leave-agents`, then run this again
         [exit 1]
         ") };
         assert_eq!(std::fs::read_to_string(unit(&env)).unwrap(), found);
