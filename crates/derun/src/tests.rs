@@ -34,7 +34,15 @@ struct Scratch {
 
 impl Scratch {
     fn new() -> Self {
-        let root = tempfile::tempdir().unwrap();
+        Self::of(tempfile::tempdir().unwrap())
+    }
+
+    /// In memory, if files can be there: for hundreds of sessions, whose files are synced.
+    fn in_memory() -> Self {
+        Self::of(tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap())
+    }
+
+    fn of(root: tempfile::TempDir) -> Self {
         Self { store: Store::open(root.path()).unwrap(), root }
     }
 
