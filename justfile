@@ -49,7 +49,7 @@ bench-smoke *NAMES:
 fixtures *NAMES:
     cargo test --locked --test conformance -- record {{NAMES}}
 
-# compare fake-claude with the real Claude Code: just conformance [CHECK...]; codex and acp are other agents, versions [VERSION...] judges many
+# compare fake-claude with the real Claude Code: just conformance [CHECK...]; codex and acp are other agents, versions [VERSION...] checks many
 conformance *NAMES:
     cargo test --locked --test conformance -- {{NAMES}}
 

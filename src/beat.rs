@@ -112,7 +112,7 @@ pub async fn run(
     sink: impl FnMut(&Progress<'_>),
 ) -> Result<Report, BeatError> {
     let mut beat = Beat::begin(job, dir)?;
-    let (tell, should_stop) = watch::channel(false);
+    let (stop_sender, should_stop) = watch::channel(false);
     let stop_reason = beat.stop_reason_cell();
     let to = capture::destination(job, captures.clone());
     let gates = capture::of_gates(job, &to);
@@ -142,7 +142,7 @@ pub async fn run(
         report = &mut stages => Ok(report),
         reason = stop => {
             stop_reason.set(Some(reason));
-            tell.send_replace(true);
+            stop_sender.send_replace(true);
             Ok(stages.await)
         }
     }

@@ -52,7 +52,7 @@ enum Input {
     /// A delivery ended.
     Delivered(Delivery),
     /// A channel's listener reports something.
-    Heard(String, Report),
+    Report(String, Report),
     /// A heartbeat's ping was sent, or failed with an error.
     Pinged(NamedHeartbeat, Option<String>),
 }
@@ -84,7 +84,7 @@ pub async fn run(dir: &DataDir, settings: PathBuf, notify: Notify) -> anyhow::Re
     let (threads, mut inputs) = mpsc::channel(QUEUE);
     let mut notifier = Notifier::new(dir, settings, notify, threads)?;
     notifier.skip_or_catch_up(&attached);
-    notifier.tell_missed();
+    notifier.report_missed();
     notifier.listen();
     notifier.read_requests().await;
     let mut alarm = Alarm::new()?;
@@ -201,7 +201,7 @@ impl Notifier {
     async fn on_input(&mut self, input: Input) {
         match input {
             Input::Delivered(delivery) => self.delivered(delivery),
-            Input::Heard(channel, report) => self.heard(&channel, report).await,
+            Input::Report(channel, report) => self.on_report(&channel, report).await,
             Input::Pinged(heartbeat, error) => self.pinged(&heartbeat, error.as_deref()),
         }
     }

@@ -185,7 +185,7 @@ fn by_precedence(
         }
         RunEnd::Stopped { after, doing } => return Outcome::Error(interrupted::stopped(stop, *after, doing)),
         RunEnd::OutOfTurns { limit } => return Outcome::Error(interrupted::out_of_turns(*limit)),
-        RunEnd::Breach { said } => return Outcome::Error(said.clone()),
+        RunEnd::Breach { what } => return Outcome::Error(what.clone()),
         RunEnd::Signaled(signal) => Some(format!("killed by signal {signal}")),
         RunEnd::Exited(code) if *code != 0 => Some(format!("exited with code {code}")),
         RunEnd::Exited(_) | RunEnd::Answered | RunEnd::Settled { .. } => None,

@@ -205,8 +205,8 @@ mod tests {
         assert!(service.unit().unwrap().lines().any(|found| found == line));
         let dict = "<key>EnvironmentVariables</key><dict><key>XDG_CONFIG_HOME</key><string>/my \"100%\"/$c&amp;f</string></dict>";
         assert!(service.plist().unwrap().lines().any(|found| found.trim() == dict));
-        let told = |value: &str| Service::environment_of(Path::new("/home/u"), |_| Some(value.into())).len();
-        assert_eq!([told("relative"), told(""), told("/home/u/.claude"), told("/x")], [0, 0, 4, 5]);
+        let count = |value: &str| Service::environment_of(Path::new("/home/u"), |_| Some(value.into())).len();
+        assert_eq!([count("relative"), count(""), count("/home/u/.claude"), count("/x")], [0, 0, 4, 5]);
         let without = Service { environment: Vec::new(), ..service };
         assert!(!(without.unit().unwrap() + &without.plist().unwrap()).contains("Environment"));
     }

@@ -8,9 +8,9 @@ use std::path::Path;
 use std::time::Duration;
 use sys::watch::{Watch, WatchedFolder};
 
-/// Waits until the journal at `path`, in an existing folder, has `count` lines or `patience` is over, and returns
+/// Waits until the journal at `path`, in an existing folder, has `count` lines or `timeout` is over, and returns
 /// when each was seen.
-pub(crate) fn lines(path: &Path, count: usize, patience: Duration) -> anyhow::Result<Vec<Timestamp>> {
+pub(crate) fn lines(path: &Path, count: usize, timeout: Duration) -> anyhow::Result<Vec<Timestamp>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let folder = path.parent().context("a journal stands in a folder")?;
@@ -27,10 +27,10 @@ pub(crate) fn lines(path: &Path, count: usize, patience: Duration) -> anyhow::Re
                 watch.changed().await?;
             }
         };
-        if let Ok(failed) = tokio::time::timeout(patience, waiting).await {
+        if let Ok(failed) = tokio::time::timeout(timeout, waiting).await {
             failed?;
         }
-        anyhow::ensure!(!seen.is_empty(), "no line in the journal after {patience:?}");
+        anyhow::ensure!(!seen.is_empty(), "no line in the journal after {timeout:?}");
         Ok(seen)
     })
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use sys::clock;
 
 /// Older than any edit that isn't trusted yet.
-const SETTLED: SignedDuration = SignedDuration::from_secs(60);
+const MIN_AGE: SignedDuration = SignedDuration::from_secs(60);
 const HEARTBEATS: Size<usize> = Size { full: 10_000, tiny: 20 };
 const CAP: usize = 4;
 const ROUNDS: usize = 5;
@@ -47,7 +47,7 @@ fn reading(table: &mut Table, home: &Home) -> anyhow::Result<()> {
             &mut || milliseconds(|| Ok(files.iter().filter(|file| fs::metadata(file).is_ok()).count())),
             &mut || milliseconds(|| Ok(files.iter().filter(|file| fs::read(file).is_ok()).count())),
             // Like some time after the last edit: a recently changed file is read again, to be safe.
-            &mut || milliseconds(|| Ok(known.load(&path, clock::now().checked_add(SETTLED)?)?)),
+            &mut || milliseconds(|| Ok(known.load(&path, clock::now().checked_add(MIN_AGE)?)?)),
             &mut || milliseconds(|| Ok(Cache::new(TimeZone::UTC).load(&path, clock::now())?)),
         ],
     )?;

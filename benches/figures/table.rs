@@ -187,7 +187,7 @@ impl Table {
     pub(crate) fn print(&self, out: &mut impl Write, is_busy: bool) -> io::Result<()> {
         for row in &self.0 {
             let decision = match row.met {
-                Some(_) if is_busy => "not judged",
+                Some(_) if is_busy => "not compared",
                 Some(true) => "met",
                 Some(false) => "**missed**",
                 None => "",

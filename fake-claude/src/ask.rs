@@ -42,7 +42,7 @@ pub(crate) fn ask(socket: &str, count: Option<&str>) -> ExitCode {
         let connect = || -> io::Result<BufReader<UnixStream>> {
             let mut stream = UnixStream::connect(socket)?;
             // The server may refuse the connection before the write.
-            let _turned_away = stream.write_all(line.as_bytes());
+            let _rejected = stream.write_all(line.as_bytes());
             Ok(BufReader::new(stream))
         };
         let count = count.map_or(Ok(1), str::parse).map_err(io::Error::other)?;

@@ -112,15 +112,15 @@ impl Player {
             if self.gate.is_none() && left.is_zero() {
                 break;
             }
-            let (gate, heard) = {
+            let (gate, has_input) = {
                 let stdin = inbox.stdin();
                 let mut fds: Vec<PollFd<'_>> =
                     [self.gate.as_ref().map(|gate| PollFd::new(gate, PollFlags::IN)), stdin]
                         .into_iter()
                         .flatten()
                         .collect();
-                let patience = Timespec::try_from(left).ok().filter(|_| self.gate.is_none());
-                match poll(&mut fds, patience.as_ref()) {
+                let timeout = Timespec::try_from(left).ok().filter(|_| self.gate.is_none());
+                match poll(&mut fds, timeout.as_ref()) {
                     Ok(_) | Err(rustix::io::Errno::INTR) => {}
                     Err(error) => return Err(Failure::new("cannot wait for a line").because(&error).into()),
                 }
@@ -128,7 +128,7 @@ impl Player {
                 let gated = self.gate.is_some();
                 (gated && ready(0), ready(usize::from(gated)))
             };
-            if heard {
+            if has_input {
                 inbox.pump()?;
             } else if gate && self.released()? {
                 break;

@@ -13,9 +13,9 @@ pub(crate) fn read() -> Vec<u8> {
     if io::IsTerminal::is_terminal(&stdin) {
         return Vec::new();
     }
-    let patience = Timespec { tv_sec: 3, tv_nsec: 0 };
+    let timeout = Timespec { tv_sec: 3, tv_nsec: 0 };
     let waited = loop {
-        match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&patience)) {
+        match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&timeout)) {
             Err(rustix::io::Errno::INTR) => {}
             waited => break waited,
         }

@@ -138,20 +138,20 @@ impl Peer {
 
     /// Waits for the next event, at most until `due`.
     pub(crate) fn hear(&mut self, due: Option<Instant>) -> RpcEvent {
-        let heard = match due {
+        let message = match due {
             None => self.events.recv().unwrap_or(RpcEvent::End),
             Some(due) => match self.events.recv_timeout(due.saturating_duration_since(Instant::now())) {
-                Ok(heard) => heard,
+                Ok(message) => message,
                 Err(RecvTimeoutError::Timeout) => RpcEvent::Due,
                 Err(RecvTimeoutError::Disconnected) => RpcEvent::End,
             },
         };
-        match (&heard, &mut self.released) {
+        match (&message, &mut self.released) {
             (RpcEvent::Released, Some(released)) => *released += 1,
             (RpcEvent::Open, released) => *released = None,
             _ => {}
         }
-        heard
+        message
     }
 
     /// Whether the gate lets a line through; if so, the next one needs another release.

@@ -2,13 +2,13 @@
 
 use crate::options;
 
-const FARTHEST: usize = 3;
+const MAX_DISTANCE: usize = 3;
 
 /// Returns the text after `unknown option`, starting with a newline, or an empty string.
 pub(crate) fn similar(word: &str) -> String {
     let Some(word) = word.strip_prefix("--") else { return String::new() };
     let candidates = options::ALL.iter().filter(|option| option.listed);
-    let mut best = FARTHEST;
+    let mut best = MAX_DISTANCE;
     let mut found: Vec<&str> = Vec::new();
     for candidate in candidates.filter_map(|option| option.names.last()?.strip_prefix("--")) {
         let (length, far) = (word.len().max(candidate.len()), distance(word, candidate));
@@ -34,7 +34,7 @@ pub(crate) fn similar(word: &str) -> String {
 /// The Damerau-Levenshtein distance.
 fn distance(one: &str, two: &str) -> usize {
     let (one, two) = (one.as_bytes(), two.as_bytes());
-    if one.len().abs_diff(two.len()) > FARTHEST {
+    if one.len().abs_diff(two.len()) > MAX_DISTANCE {
         return one.len().max(two.len());
     }
     let mut table = vec![vec![0; two.len() + 1]; one.len() + 1];

@@ -20,7 +20,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, Default)]
 struct AgentSources<'a> {
     host: Option<&'a Hosted>,
-    heard: Option<&'a KnownPulse>,
+    known_pulse: Option<&'a KnownPulse>,
     session: Option<&'a KnownSession>,
 }
 
@@ -43,37 +43,38 @@ pub fn agents(known: &KnownAgents, quiet: &Quiet, now: Timestamp) -> Vec<Agent> 
             by_session.insert(session, Holder { agent: id.to_string(), last_pulse: None });
         }
     }
-    for heard in known.pulses.values() {
-        let session = heard.session();
+    for known_pulse in known.pulses.values() {
+        let session = known_pulse.session();
         let holder = session.and_then(|session| by_session.get(session));
         let of_host = holder.filter(|holder| holder.last_pulse.is_none());
         let id = match of_host {
-            Some(host) if !known.hosts.contains_key(&*heard.pulse.agent_id) => host.agent.clone(),
-            _ => heard.pulse.agent_id.clone(),
+            Some(host) if !known.hosts.contains_key(&*known_pulse.pulse.agent_id) => host.agent.clone(),
+            _ => known_pulse.pulse.agent_id.clone(),
         };
         let row = rows.entry(id.clone()).or_default();
-        if row.heard.is_none_or(|known| known.at < heard.at) {
-            row.heard = Some(heard);
+        if row.known_pulse.is_none_or(|known| known.at < known_pulse.at) {
+            row.known_pulse = Some(known_pulse);
         }
         let Some(session) = session else { continue };
-        let holder = Holder { agent: id, last_pulse: Some(heard.at) };
+        let holder = Holder { agent: id, last_pulse: Some(known_pulse.at) };
         let known = by_session.entry(session).or_insert_with(|| holder.clone());
-        if known.last_pulse.is_some_and(|at| at < heard.at) {
+        if known.last_pulse.is_some_and(|at| at < known_pulse.at) {
             *known = holder;
         }
     }
     // A conversation that continued under another agent id belongs to that one.
     rows.retain(|id, row| {
-        let AgentSources { host: None, heard: Some(heard), .. } = row else { return true };
-        let Some(session) = heard.session() else { return true };
-        let is_over = heard.pulse.state == State::Exited || heard.is_alive == Some(false);
+        let AgentSources { host: None, known_pulse: Some(known_pulse), .. } = row else { return true };
+        let Some(session) = known_pulse.session() else { return true };
+        let is_over = known_pulse.pulse.state == State::Exited || known_pulse.is_alive == Some(false);
         !is_over || by_session.get(session).is_none_or(|holder| holder.agent == *id)
     });
     let mut by_pid: HashMap<u32, String> = HashMap::new();
     for (id, row) in &rows {
-        let lives =
-            row.heard.filter(|heard| heard.is_alive == Some(true) && heard.pulse.state != State::Exited);
-        by_pid.extend(lives.and_then(|heard| heard.pulse.pid).map(|pid| (pid, id.clone())));
+        let live = row.known_pulse.filter(|known_pulse| {
+            known_pulse.is_alive == Some(true) && known_pulse.pulse.state != State::Exited
+        });
+        by_pid.extend(live.and_then(|known_pulse| known_pulse.pulse.pid).map(|pid| (pid, id.clone())));
         if let Some(HostStatus::Up { pid: Some(pid), .. }) = row.host.map(|host| &host.status) {
             by_pid.insert(*pid, id.clone());
         }
@@ -102,24 +103,29 @@ pub fn lone_pulses(known: &KnownAgents) -> HashSet<PathBuf> {
         *ids.entry(session_agent(&session.session_id)).or_default() += 1;
         *sessions.entry(&session.session_id).or_default() += 1;
     }
-    for heard in known.pulses.values() {
-        *ids.entry(heard.pulse.agent_id.clone()).or_default() += 1;
-        heard.session().into_iter().for_each(|session| *sessions.entry(session).or_default() += 1);
+    for known_pulse in known.pulses.values() {
+        *ids.entry(known_pulse.pulse.agent_id.clone()).or_default() += 1;
+        known_pulse.session().into_iter().for_each(|session| *sessions.entry(session).or_default() += 1);
     }
     let processes: HashSet<u32> = known.sessions.values().map(|known| known.session.pid).collect();
-    let is_lone = |heard: &KnownPulse| {
-        ids.get(&heard.pulse.agent_id) == Some(&1)
-            && heard.session().is_none_or(|session| sessions.get(session) == Some(&1))
-            && heard.pulse.pid.is_none_or(|pid| !processes.contains(&pid))
+    let is_lone = |known_pulse: &KnownPulse| {
+        ids.get(&known_pulse.pulse.agent_id) == Some(&1)
+            && known_pulse.session().is_none_or(|session| sessions.get(session) == Some(&1))
+            && known_pulse.pulse.pid.is_none_or(|pid| !processes.contains(&pid))
     };
-    known.pulses.iter().filter(|(_, heard)| is_lone(heard)).map(|(path, _)| path.clone()).collect()
+    known
+        .pulses
+        .iter()
+        .filter(|(_, known_pulse)| is_lone(known_pulse))
+        .map(|(path, _)| path.clone())
+        .collect()
 }
 
 /// The agent of which only a pulse is known, see [`lone_pulses`].
 #[must_use]
-pub fn lone(heard: &KnownPulse, quiet: &Quiet, now: Timestamp) -> Option<Agent> {
-    let sources = AgentSources { heard: Some(heard), ..AgentSources::default() };
-    sources.agent(heard.pulse.agent_id.clone(), quiet, now)
+pub fn lone(known_pulse: &KnownPulse, quiet: &Quiet, now: Timestamp) -> Option<Agent> {
+    let sources = AgentSources { known_pulse: Some(known_pulse), ..AgentSources::default() };
+    sources.agent(known_pulse.pulse.agent_id.clone(), quiet, now)
 }
 
 /// What an agent is doing.
@@ -148,12 +154,12 @@ impl AgentSources<'_> {
             let began = host.started_at.unwrap_or(Timestamp::MIN);
             // Older data is of an earlier run, unless the host has ended: the agent may continue without one.
             let is_over = matches!(host.status, HostStatus::Ended { .. });
-            self.heard = self.heard.filter(|heard| is_over || heard.at >= began);
+            self.known_pulse = self.known_pulse.filter(|known_pulse| is_over || known_pulse.at >= began);
         }
         let Activity { word: state, state: doing, is_alive: alive, pid } = self.activity()?;
         let (source, at) = self.last()?;
         let age = age(at, now);
-        let pulse = self.heard.map(|heard| &heard.pulse);
+        let pulse = self.known_pulse.map(|known_pulse| &known_pulse.pulse);
         let session = self.session.map(|known| &known.session);
         let (call, background, hold) = match self.host.map(|host| &host.status) {
             Some(HostStatus::Up { call, background, hold, .. }) => (call.as_ref(), *background, *hold),
@@ -162,7 +168,7 @@ impl AgentSources<'_> {
         let text = |of_call: Option<&String>, of_pulse: Option<&String>| of_call.or(of_pulse).cloned();
         let tasks = [
             self.host.and_then(|host| host.task.as_ref()),
-            self.heard.and_then(|heard| heard.task.as_ref()),
+            self.known_pulse.and_then(|known_pulse| known_pulse.task.as_ref()),
             self.session.and_then(|known| known.task.as_ref()),
             pulse.map(|pulse| &pulse.current_task),
         ];
@@ -253,25 +259,26 @@ impl AgentSources<'_> {
             let state = if session.is_busy == Some(true) { State::Running } else { State::Idle };
             Activity { word: state.as_str(), state, is_alive: Some(true), pid: Some(session.pid) }
         });
-        let of_pulse = self.heard.map(|heard| {
-            let pulse = &heard.pulse;
+        let of_pulse = self.known_pulse.map(|known_pulse| {
+            let pulse = &known_pulse.pulse;
             Activity {
                 word: pulse.state.as_str(),
                 state: pulse.state,
-                is_alive: heard.is_alive,
+                is_alive: known_pulse.is_alive,
                 pid: pulse.pid,
             }
         });
-        let (Some(pulse), Some(session), Some(heard), Some(KnownSession { session: said, .. })) =
-            (of_pulse, of_session, self.heard, self.session)
+        let (Some(pulse), Some(by_session), Some(known_pulse), Some(KnownSession { session: file, .. })) =
+            (of_pulse, of_session, self.known_pulse, self.session)
         else {
             return of_pulse.or(of_session);
         };
-        let is_another = pulse.pid != Some(said.pid);
+        let is_another = pulse.pid != Some(file.pid);
         // An interrupted turn ends without a hook: then the session file is right.
-        let knows_better = said.is_busy.is_some() && said.said_at > heard.at && pulse.state != State::Exited;
+        let knows_better =
+            file.is_busy.is_some() && file.updated_at > known_pulse.at && pulse.state != State::Exited;
         let goes_on = is_another && (pulse.state == State::Exited || pulse.is_alive != Some(true));
-        Some(if goes_on || knows_better { session } else { pulse })
+        Some(if goes_on || knows_better { by_session } else { pulse })
     }
 
     fn started_at(&self) -> Option<Timestamp> {
@@ -288,7 +295,7 @@ impl AgentSources<'_> {
 
     fn last_without_host(&self) -> Option<(Source, Timestamp)> {
         let session = self.session.map(|known| (Source::Session, known.session.at));
-        let pulse = self.heard.map(|heard| (Source::Pulse, heard.at));
+        let pulse = self.known_pulse.map(|known_pulse| (Source::Pulse, known_pulse.at));
         [session, pulse].into_iter().flatten().max_by_key(|(_, at)| *at)
     }
 }

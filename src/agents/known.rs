@@ -100,21 +100,21 @@ impl KnownAgents {
     /// Rereads all pulses.
     pub fn read_pulses(&mut self, sources: &Sources) -> io::Result<()> {
         let found = folder::all(&sources.dir)?.into_iter();
-        self.pulses = found.filter_map(|found| heard(sources, found, None)).collect();
+        self.pulses = found.filter_map(|found| known_pulse(sources, found, None)).collect();
         Ok(())
     }
 
     /// Rereads the pulse at `path`. Returns what that means for the list of agents.
     pub fn read_pulse(&mut self, sources: &Sources, path: &Path) -> Reread {
         let before = self.pulses.get(path);
-        match folder::read(path).and_then(|found| heard(sources, found, before)) {
-            Some((path, heard)) => {
+        match folder::read(path).and_then(|found| known_pulse(sources, found, before)) {
+            Some((path, known_pulse)) => {
                 let reread = match before {
-                    Some(before) if *before == heard => Reread::Same,
-                    Some(before) if before.is_continued_by(&heard) => Reread::Continued,
+                    Some(before) if *before == known_pulse => Reread::Same,
+                    Some(before) if before.is_continued_by(&known_pulse) => Reread::Continued,
                     _ => Reread::Other,
                 };
-                self.pulses.insert(path, heard);
+                self.pulses.insert(path, known_pulse);
                 reread
             }
             None if self.pulses.remove(path).is_some() => Reread::Other,
@@ -140,9 +140,9 @@ impl KnownAgents {
 
     /// Checks again which processes are alive, of those for which `is_wanted` is true.
     pub fn recheck(&mut self, sources: &Sources, is_wanted: impl Fn(u32) -> bool) {
-        let wanted = |heard: &&mut KnownPulse| heard.process().is_some_and(&is_wanted);
-        for heard in self.pulses.values_mut().filter(wanted) {
-            heard.is_alive = is_alive(&heard.pulse, heard.at);
+        let wanted = |known_pulse: &&mut KnownPulse| known_pulse.process().is_some_and(&is_wanted);
+        for known_pulse in self.pulses.values_mut().filter(wanted) {
+            known_pulse.is_alive = is_alive(&known_pulse.pulse, known_pulse.at);
         }
         let sessions = self.sessions.iter().filter(|(_, known)| is_wanted(known.session.pid));
         for path in sessions.map(|(path, _)| path.clone()).collect::<Vec<_>>() {
@@ -166,7 +166,11 @@ impl KnownAgents {
 }
 
 /// What is known from a pulse. `before` is the previous pulse in the same file, if there was one.
-fn heard(sources: &Sources, found: FoundPulse, before: Option<&KnownPulse>) -> Option<(PathBuf, KnownPulse)> {
+fn known_pulse(
+    sources: &Sources,
+    found: FoundPulse,
+    before: Option<&KnownPulse>,
+) -> Option<(PathBuf, KnownPulse)> {
     let at = found.pulse.at()?;
     let task = task::find(&sources.dir, &found.pulse.agent_id);
     // Don't check a live process again: its end is noticed elsewhere.

@@ -28,7 +28,7 @@ pub struct Session {
     /// When it started.
     pub started_at: Timestamp,
     /// When it said so.
-    pub said_at: Timestamp,
+    pub updated_at: Timestamp,
     /// Its last sign of life.
     pub at: Timestamp,
 }
@@ -55,10 +55,10 @@ pub fn read(path: &Path, claude: &Path) -> Option<Session> {
         return None;
     }
     let cwd = PathBuf::from(found.get("cwd").and_then(Value::as_str).unwrap_or_default());
-    let said_at = time("updatedAt").unwrap_or(started_at);
-    let at = conversation(claude, &cwd, &session_id).unwrap_or(said_at);
+    let updated_at = time("updatedAt").unwrap_or(started_at);
+    let at = conversation(claude, &cwd, &session_id).unwrap_or(updated_at);
     let is_busy = found.get("status").and_then(Value::as_str).map(|status| status == "busy");
-    Some(Session { session_id, pid, cwd, is_busy, started_at, said_at, at })
+    Some(Session { session_id, pid, cwd, is_busy, started_at, updated_at, at })
 }
 
 /// Returns every session with its file. A missing folder has none.

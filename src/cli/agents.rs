@@ -67,7 +67,7 @@ pub(super) fn run(args: &Agents, env: &UserEnv) -> anyhow::Result<ExitCode> {
         let agents: Vec<_> = agents.iter().map(|agent| object::of(agent, now)).collect();
         print_json(&mut out, "agents/1", &json!({ "agents": agents }))?;
     } else if agents.is_empty() {
-        writeln!(out, "{NOBODY}")?;
+        writeln!(out, "{NO_AGENTS}")?;
         ended_too(&mut out, ended)?;
     } else {
         let width = columns().filter(|_| io::stdout().is_terminal());
@@ -153,7 +153,7 @@ pub(super) fn meant<'a>(
 }
 
 /// Printed if there are no agents.
-const NOBODY: &str = "no agents; start one with: murmur agent start";
+const NO_AGENTS: &str = "no agents; start one with: murmur agent start";
 
 /// Where to look for agents. An invalid config.toml or unreadable sessions are reported and don't hide other agents.
 pub(super) fn sources(env: &UserEnv) -> anyhow::Result<Sources> {

@@ -86,8 +86,8 @@ mod tests {
     #[test]
     fn a_hint_repeats_the_data_dir_option() {
         let hint = |hint: &str| {
-            let told = repeated(Failure::new("no").hint(hint), Path::new("/my data"));
-            told.to_do().unwrap().to_owned()
+            let failure = repeated(Failure::new("no").hint(hint), Path::new("/my data"));
+            failure.to_do().unwrap().to_owned()
         };
         assert_eq!(hint("run: murmur start"), "run: murmur --data-dir '/my data' start");
         assert_eq!(

@@ -54,7 +54,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(15);
 pub(super) fn run(env: &UserEnv) -> anyhow::Result<ExitCode> {
     let runtime = super::runtime()?;
     // From here on, a signal cleans up first.
-    let mut told = runtime.block_on(async { StopSignals::new() })?;
+    let mut stop_signals = runtime.block_on(async { StopSignals::new() })?;
     let mut out = Wrapped::new(Styled(stdout().lock()), output_width());
     let stage = scratch::folder("murmur-demo-", &env.home()).context("cannot create a temporary folder")?;
     let home = stage.path().canonicalize()?;
@@ -71,7 +71,7 @@ pub(super) fn run(env: &UserEnv) -> anyhow::Result<ExitCode> {
     writeln!(out, "\nStarting the daemon. Recorded runs of Claude Code answer.\n")?;
     out.flush()?;
     let mut daemon = Daemon(start(&home, &data)?);
-    runtime.block_on(watch_beats(&data, &mut told, &mut out))?;
+    runtime.block_on(watch_beats(&data, &mut stop_signals, &mut out))?;
     writeln!(out, "\nWhat the agent did in {SHOWN_WORKSPACE}, as shown by murmur show {SHOWN_WORKSPACE}:\n")?;
     for line in transcript(&home, &data)?.lines() {
         writeln!(out, "  {line}")?;
@@ -141,7 +141,11 @@ fn start(home: &Path, data: &Path) -> anyhow::Result<Child> {
 }
 
 /// Shows each beat as it ends, until every workspace had one.
-async fn watch_beats(data: &Path, told: &mut StopSignals, out: &mut impl Write) -> anyhow::Result<()> {
+async fn watch_beats(
+    data: &Path,
+    stop_signals: &mut StopSignals,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
     let style = Style::of_stdout();
     let journal = data.join("heartbeats.jsonl");
     let place = WatchedFolder::new(data, &["heartbeats.jsonl"]);
@@ -166,7 +170,7 @@ async fn watch_beats(data: &Path, told: &mut StopSignals, out: &mut impl Write) 
     };
     tokio::select! {
         all = tokio::time::timeout(TIME_LIMIT, all) => all.context("the beats did not finish in time")?,
-        () = told.received() => bail!("interrupted"),
+        () = stop_signals.received() => bail!("interrupted"),
     }
 }
 
@@ -226,7 +230,7 @@ pub(super) fn replay() -> ExitCode {
         Ok(path) => PathBuf::from(String::from_utf8_lossy(&path).into_owned()),
         Err(_) => {
             super::complain(&anyhow::Error::new(
-                failure!("this claude is murmur's demo agent"; "it replays {FIXTURE} and nothing else"),
+                failure!("this claude is murmur's demo agent, and the folder has no {FIXTURE}"; "run: murmur demo"),
             ));
             return ExitCode::FAILURE;
         }

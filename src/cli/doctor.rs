@@ -24,7 +24,7 @@ const FOUND: usize = 22;
 const HINT: usize = 23;
 
 /// Where logind records lingering users.
-const LINGERING: &str = "/var/lib/systemd/linger";
+const LINGER_FOLDER: &str = "/var/lib/systemd/linger";
 
 pub(super) fn run(args: &Doctor, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let findings = match (env.data_dir(), env.user()) {
@@ -61,7 +61,7 @@ fn environment(env: &UserEnv, dir: DataDir, user: User) -> Environment {
     let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     // Lingering only exists with systemd.
     let user_name = std::env::var_os("USER").filter(|name| cfg!(target_os = "linux") && !name.is_empty());
-    let linger = user_name.map(|name| Path::new(LINGERING).join(name));
+    let linger = user_name.map(|name| Path::new(LINGER_FOLDER).join(name));
     let service = super::service::file_of(env).ok();
     let sandbox = |name: &'static str| Some((name, std::env::var(name).ok()?));
     Environment {

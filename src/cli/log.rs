@@ -82,7 +82,7 @@ pub(super) fn run(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
     if let (true, Some(path), Some(workspace)) = (found.is_empty(), &args.workspace, &filter.workspace)
         // A workspace may have its first beat while it is followed.
         && !(args.follow && path.is_dir())
-        && (whole || !has_beaten(&dir, end, workspace).with_context(unreadable)?)
+        && (whole || !has_entries(&dir, end, workspace).with_context(unreadable)?)
     {
         refuse_unknown(path, workspace, &dir, env)?;
     }
@@ -144,12 +144,12 @@ fn warn_of_waiting(dir: &DataDir) {
         return;
     }
     // The daemon may hold more lines in memory.
-    let told = super::runtime()
+    let status = super::runtime()
         .ok()
         .and_then(|runtime| runtime.block_on(client::status(dir, StatusRequest::WITHOUT_SETTINGS)).ok());
-    let runs = told.is_some();
+    let runs = status.is_some();
     // The daemon counted them just now, and may have written them since.
-    let (count, reason) = match told {
+    let (count, reason) = match status {
         Some(status) => (status.waiting_lines, status.waiting_reason),
         None => (kept, super::status::waits(dir)),
     };
@@ -160,7 +160,7 @@ fn warn_of_waiting(dir: &DataDir) {
 }
 
 /// Whether the journal has a line of `workspace`.
-fn has_beaten(dir: &DataDir, end: Position, workspace: &str) -> io::Result<bool> {
+fn has_entries(dir: &DataDir, end: Position, workspace: &str) -> io::Result<bool> {
     let filter = Filter { workspace: Some(workspace.to_owned()), ..Filter::default() };
     Ok(!read::newest(&dir.journal(), Some(end), &filter, 1)?.found.is_empty())
 }

@@ -116,13 +116,13 @@ fn record_beat(
         return Ok(record(&plan));
     }
     let decisions = env.read_data_dir()?.decisions();
-    let partner = BeatAgent { agent: job.agent, backend: &job.backend, prepared: &prepared, decisions };
+    let agent = BeatAgent { agent: job.agent, backend: &job.backend, prepared: &prepared, decisions };
     let (from, to) = io::pipe().context("cannot make a pipe")?;
-    let (heard, output) = mpsc::channel(CHUNKS);
+    let (output_sender, output) = mpsc::channel(CHUNKS);
     let runtime = super::runtime()?;
-    let mut tee = Tee { stdout: io::stdout(), heard };
+    let mut tee = Tee { stdout: io::stdout(), output_sender };
     Ok(thread::scope(|scope| {
-        scope.spawn(move || runtime.block_on(converse(partner, output, to)));
+        scope.spawn(move || runtime.block_on(converse(agent, output, to)));
         let streams = Streams { stdin: from.as_fd(), stdout: &mut tee, stderr: &mut io::stderr() };
         let recorded = record_through(&plan, streams);
         // Both end the conversation, whichever side it waits for.
@@ -134,14 +134,14 @@ fn record_beat(
 /// Passes an agent's output through, and to murmur's side of the conversation.
 struct Tee {
     stdout: Stdout,
-    heard: mpsc::Sender<Vec<u8>>,
+    output_sender: mpsc::Sender<Vec<u8>>,
 }
 
 impl Write for Tee {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.stdout.write_all(bytes)?;
         // After its turn nobody listens.
-        let _over = self.heard.blocking_send(bytes.to_vec());
+        let _over = self.output_sender.blocking_send(bytes.to_vec());
         Ok(bytes.len())
     }
 

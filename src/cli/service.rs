@@ -99,7 +99,7 @@ fn install(path: &Path, text: &str, env: &UserEnv) -> anyhow::Result<()> {
     let mut out = stdout();
     writeln!(out, "murmur runs as a service")?;
     if !IS_LAUNCHD {
-        writeln!(out, "It stops when you log out. To keep it running, run: loginctl enable-linger")?;
+        writeln!(out, "it stops when you log out; to keep it running, run: loginctl enable-linger")?;
     }
     Ok(())
 }
@@ -135,12 +135,12 @@ fn report_written(path: &Path, was_there: bool, is_new: bool) -> io::Result<()> 
         return writeln!(out, "{shown} is up to date");
     }
     if !was_there {
-        return writeln!(out, "Wrote {shown}");
+        return writeln!(out, "wrote {shown}");
     }
     let backup = file::backup(path);
-    writeln!(out, "Wrote {shown}, and saved the previous version as {}", backup.display())?;
+    writeln!(out, "wrote {shown}, and saved the previous version as {}", backup.display())?;
     if !IS_LAUNCHD {
-        writeln!(out, "To keep changes to it, use a drop-in: systemctl --user edit {UNIT}")?;
+        writeln!(out, "to keep changes to it, use a drop-in: systemctl --user edit {UNIT}")?;
     }
     Ok(())
 }
@@ -148,7 +148,7 @@ fn report_written(path: &Path, was_there: bool, is_new: bool) -> io::Result<()> 
 fn uninstall(path: &Path, env: &UserEnv) -> anyhow::Result<()> {
     file::require_ours(path)?;
     if file::read(path)?.is_none() {
-        writeln!(stdout(), "The service is not installed")?;
+        writeln!(stdout(), "the service is not installed")?;
         return Ok(());
     }
     let ended = match IS_LAUNCHD {
@@ -161,7 +161,7 @@ fn uninstall(path: &Path, env: &UserEnv) -> anyhow::Result<()> {
     if link.is_symlink() {
         file::remove(&link)?;
     }
-    writeln!(Shown(stdout()), "Removed {}; hosted agents keep running", path.display())?;
+    writeln!(Shown(stdout()), "removed {}; hosted agents keep running", path.display())?;
     let reloaded = match IS_LAUNCHD || ended.is_err() {
         true => Ok(()),
         false => manager::command("systemctl", &["--user", "daemon-reload"]),

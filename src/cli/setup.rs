@@ -48,7 +48,7 @@ pub(super) fn run(args: &Setup, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let mut out = stdout().lock();
     report(&mut out, &changed, false)?;
     if changed.plan.backup == Backup::Write && changed.before.is_some() {
-        writeln!(out, "Saved the previous version as {}", shown(&file::backup_of(&changed.real)))?;
+        writeln!(out, "saved the previous version as {}", shown(&file::backup_of(&changed.real)))?;
     }
     if let Some(why) = changed.left_behind {
         let backup = shown(&file::backup_of(&changed.real));
@@ -72,29 +72,29 @@ fn wanted() -> anyhow::Result<Wanted> {
 
 /// Reports what was done or, in a dry run, what would be done.
 fn report(out: &mut impl Write, changed: &Changed<Decision>, is_dry: bool) -> io::Result<()> {
-    let (said, path) = (&changed.plan.decision, shown(&changed.real));
+    let (decision, path) = (&changed.plan.decision, shown(&changed.real));
     let verb = |done: &'static str, planned: &'static str| if is_dry { planned } else { done };
-    let (configured, updated) = (verb("Configured", "Would configure"), verb("Updated", "Would update"));
-    let (removed, fixed) = (verb("Removed", "Would remove"), verb("Fixed", "Would fix"));
-    match said.outcome {
+    let (configured, updated) = (verb("configured", "would configure"), verb("updated", "would update"));
+    let (removed, fixed) = (verb("removed", "would remove"), verb("fixed", "would fix"));
+    match decision.outcome {
         SetupOutcome::Configured => writeln!(out, "{configured} murmur's hooks in {path}")?,
         SetupOutcome::Updated => writeln!(out, "{updated} murmur's hooks in {path}")?,
-        SetupOutcome::AlreadyConfigured => writeln!(out, "Already configured in {path}")?,
-        SetupOutcome::NotConfigured => writeln!(out, "Not configured in {path}")?,
-        SetupOutcome::Untouched if said.rewritten.is_empty() => {
-            writeln!(out, "No entry in {path} is in the flat form")?;
+        SetupOutcome::AlreadyConfigured => writeln!(out, "already configured in {path}")?,
+        SetupOutcome::NotConfigured => writeln!(out, "not configured in {path}")?,
+        SetupOutcome::Untouched if decision.rewritten.is_empty() => {
+            writeln!(out, "no entry in {path} is in the flat form")?;
         }
         SetupOutcome::Untouched => writeln!(out, "{fixed} {path}")?,
         SetupOutcome::Removed if changed.plan.next.is_none() => {
             writeln!(out, "{removed} {path}, which {} only murmur's hooks", verb("contained", "contains"))?;
         }
-        SetupOutcome::Removed if said.is_as_before => {
+        SetupOutcome::Removed if decision.is_as_before => {
             writeln!(out, "{removed} murmur's hooks from {path}, restoring its previous content")?;
         }
         SetupOutcome::Removed => writeln!(out, "{removed} murmur's hooks from {path}")?,
     }
-    for entry in &said.rewritten {
-        writeln!(out, "{} {} in the nested form", verb("Rewrote", "Would rewrite"), shown_line(entry))?;
+    for entry in &decision.rewritten {
+        writeln!(out, "{} {} in the nested form", verb("rewrote", "would rewrite"), shown_line(entry))?;
     }
     Ok(())
 }
@@ -135,7 +135,7 @@ fn show(changed: &Changed<Decision>, json: bool) -> anyhow::Result<ExitCode> {
         warn_of_flaws(changed)?;
         return Ok(ExitCode::SUCCESS);
     }
-    writeln!(out, "Dry run; nothing was changed.")?;
+    writeln!(out, "dry run; nothing was changed")?;
     report(&mut out, changed, true)?;
     if !lines.is_empty() {
         let side = |bytes: &Option<Vec<u8>>| match bytes {
@@ -196,7 +196,7 @@ fn try_out(path: &Path, args: &SetupHooks, here: &Path, env: &UserEnv) -> anyhow
         let object = json!({ "path": real.to_string_lossy(), "tookMs": took.as_millis() });
         print_json(&mut stdout(), "setup-hooks-check/1", &object)?;
     } else {
-        writeln!(stdout(), "A pulse arrived: the hook in {} took {} ms", shown(real), took.as_millis())?;
+        writeln!(stdout(), "a pulse arrived: the hook in {} took {} ms", shown(real), took.as_millis())?;
     }
     if found.plan.decision.outcome != SetupOutcome::AlreadyConfigured {
         let path = shown(real);

@@ -152,11 +152,11 @@ pub(super) fn start_behind(
     let mut problems = problems_of_config(dir, &env.settings_dir()?.settings());
     problems.extend(super::status::waits(dir));
     let mut child = command.spawn().context("cannot start the daemon")?;
-    let mut said = String::new();
+    let mut line = String::new();
     if let Some(stdout) = child.stdout.take() {
-        BufReader::new(stdout).read_line(&mut said)?;
+        BufReader::new(stdout).read_line(&mut line)?;
     }
-    match said.trim_end().split_once(' ') {
+    match line.trim_end().split_once(' ') {
         Some(("ready", pid)) => {
             for problem in problems {
                 let _closed = warn(format_args!("{problem}"));

@@ -109,8 +109,8 @@ fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
         // The daemon knows the rest, and may have reported the cause.
         Err(error) if status.daemon.is_some() => {
             let journal = dir.journal().display().to_string();
-            let mut told = status.problems.iter().chain(&status.waiting_reason);
-            if !told.any(|told| told.contains(&journal)) {
+            let mut known = status.problems.iter().chain(&status.waiting_reason);
+            if !known.any(|known| known.contains(&journal)) {
                 status.problems.push(super::describe(&error).line());
             }
         }

@@ -172,29 +172,29 @@ pub(super) fn leave(
 
 /// How long a killed daemon may hold its lock while the kernel tears it down, and how long a daemon may take to
 /// report that it runs.
-const SOON: Duration = Duration::from_millis(500);
+const SHORT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Whether the holder of the lock was a killed daemon, which has ended when this returns.
 fn has_ended_soon(dir: &DataDir) -> anyhow::Result<bool> {
     // Wait for the current holder, before asking whether it is a daemon.
     let end = instance::end(dir)?;
     let asked = super::runtime()?.block_on(async {
-        let mut client = Client::connect(dir.root(), dir.socket_name(), SOON).await?;
-        client.answer("ping", serde_json::Value::Null, SOON).await
+        let mut client = Client::connect(dir.root(), dir.socket_name(), SHORT_TIMEOUT).await?;
+        client.answer("ping", serde_json::Value::Null, SHORT_TIMEOUT).await
     });
     match asked {
-        Err(AskError::Gone(_)) => Ok(ends_within(end, SOON).transpose()?.is_some()),
+        Err(AskError::Gone(_)) => Ok(ends_within(end, SHORT_TIMEOUT).transpose()?.is_some()),
         _ => Ok(false),
     }
 }
 
 /// Waits for the end, at most for `limit`.
 pub(super) fn ends_within(end: DaemonExit, limit: Duration) -> Option<io::Result<()>> {
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
-        let _late = tell.send(end.wait());
+        let _late = sender.send(end.wait());
     });
-    told.recv_timeout(limit).ok()
+    receiver.recv_timeout(limit).ok()
 }
 
 /// Waits for the daemon `pid` to end.
@@ -202,7 +202,7 @@ pub(super) fn wait(end: DaemonExit, pid: u32, limit: Duration) -> anyhow::Result
     match ends_within(end, limit) {
         Some(gone) => Ok(gone?),
         None => bail!(
-            failure!("murmur (PID {pid}) did not end within {} s", limit.as_secs(); "if it hangs, {KILLS} murmur stop --force")
+            failure!("murmur (PID {pid}) did not end within {}", humantime::format_duration(limit); "if it hangs, {KILLS} murmur stop --force")
         ),
     }
 }

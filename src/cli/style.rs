@@ -87,11 +87,11 @@ pub(super) fn text_to_show(entry: &JournalEntry, most: usize) -> String {
     let text = entry.text_after_outcome().unwrap_or_default();
     let end = text.char_indices().nth(most).map_or(text.len(), |(end, _)| end);
     let text = &text[..end];
-    if entry.kind.is_beat() { said(entry.outcome, text) } else { with_local_times(text) }
+    if entry.kind.is_beat() { beat_text(entry.outcome, text) } else { with_local_times(text) }
 }
 
 /// The text of a beat with this outcome, with local times unless it is what its agent said.
-pub(super) fn said(outcome: OutcomeKind, text: &str) -> String {
+pub(super) fn beat_text(outcome: OutcomeKind, text: &str) -> String {
     match outcome {
         OutcomeKind::Ok | OutcomeKind::Attention => text.to_owned(),
         OutcomeKind::Error | OutcomeKind::Limited | OutcomeKind::Skipped => with_local_times(text),
@@ -120,8 +120,8 @@ pub(super) fn in_parentheses(backend: &Backend) -> String {
 
 /// Whether a beat reached its turn limit, which murmur or the agent itself watches.
 pub(super) fn ran_out_of_turns(entry: &JournalEntry) -> bool {
-    let is_said = |error: &String| error.contains("Reached maximum number of turns");
-    entry.early_end == Some(EarlyEnd::OutOfTurns) || entry.error.as_ref().is_some_and(is_said)
+    let is_limit = |error: &String| error.contains("Reached maximum number of turns");
+    entry.early_end == Some(EarlyEnd::OutOfTurns) || entry.error.as_ref().is_some_and(is_limit)
 }
 
 /// How many calls ran without a decision, before a beat's text; empty for none.

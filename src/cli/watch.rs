@@ -39,7 +39,7 @@ use tokio::time::Instant;
 use transcript::Transcript;
 
 /// The minimum time between two frames, unless a key was pressed.
-const PACE: Duration = Duration::from_millis(40);
+const MIN_FRAME_TIME: Duration = Duration::from_millis(40);
 
 /// How long agents' changes are gathered before they are read and drawn: those of many agents often come together.
 const GATHER: Duration = Duration::from_millis(20);
@@ -157,7 +157,7 @@ impl Watching<'_> {
                 listen_at = Some(if is_all { now + PAUSE } else { now });
                 self.agents.rest();
             }
-            let soon = drawn_at + PACE;
+            let soon = drawn_at + MIN_FRAME_TIME;
             let is_free = self.session.is_free();
             // A change of an agent's file may make no visible difference.
             let mut has_event = true;
@@ -195,8 +195,8 @@ impl Watching<'_> {
                     }
                     soon
                 }
-                heard = changed_from(&mut self.agents, listen_at), if listen_at.is_some() => {
-                    let update = heard?;
+                update = changed_from(&mut self.agents, listen_at), if listen_at.is_some() => {
+                    let update = update?;
                     self.agents.rest();
                     listen_at = None;
                     has_event = update.is_some();
@@ -263,27 +263,27 @@ impl Watching<'_> {
                 let file = file_of(&workspace, name.as_deref());
                 let command = super::edit::command(&self.env.editor(), &file);
                 let before = read_regular(&file).ok();
-                let said = match self.session.run(command).await? {
+                let message = match self.session.run(command).await? {
                     Ok(ended) if ended.success() => {
                         let is_same = before.is_some() && read_regular(&file).ok() == before;
-                        let said = if is_same { "did not change" } else { "edited" };
-                        format!("{said} {}", file.display())
+                        let verb = if is_same { "did not change" } else { "edited" };
+                        format!("{verb} {}", file.display())
                     }
                     Ok(ended) => {
                         format!("the editor failed ({ended}); set VISUAL or EDITOR to one that works")
                     }
                     Err(error) => format!("cannot start the editor: {error}"),
                 };
-                self.model.on(Update::Message(Text::new(&said)));
+                self.model.on(Update::Message(Text::new(&message)));
                 self.changes.all();
             }
             action => {
                 let dir = self.dir.clone();
                 let (updates, changes) = (self.updates.clone(), Arc::clone(&self.changes));
                 self.actions.spawn(async move {
-                    let said = actions::carry_out(&action, &dir).await;
+                    let message = actions::carry_out(&action, &dir).await;
                     changes.all();
-                    let _gone = updates.send(Update::Message(Text::new(&said))).await;
+                    let _gone = updates.send(Update::Message(Text::new(&message))).await;
                 });
                 while self.actions.try_join_next().is_some() {}
             }

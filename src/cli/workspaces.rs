@@ -247,8 +247,8 @@ pub(super) fn list(args: &List, env: &UserEnv) -> anyhow::Result<ExitCode> {
     for (heartbeat, id) in loaded.heartbeats.iter().zip(ids) {
         let schedule = heartbeat.timing();
         let name = shown_line(&heartbeat.title);
-        let is_said = heartbeat.workspace.ends_with(&name) || id == name;
-        let name = if is_said { String::new() } else { format!("  ({name})") };
+        let is_in_id = heartbeat.workspace.ends_with(&name) || id == name;
+        let name = if is_in_id { String::new() } else { format!("  ({name})") };
         writeln!(out, "{id}{}  {schedule}{name}", in_parentheses(backend(heartbeat)))?;
         if !heartbeat.is_enabled() {
             writeln!(out, "  disabled: \"enabled\" is false")?;

@@ -64,12 +64,12 @@ pub async fn answer(dir: &DataDir, path: Option<&OsStr>, request: &Request) -> R
             seen.ok_or_else(|| no_host(&agent_id))?.object()
         }
         "host.discover" => {
-            let (tell, told) = tokio::sync::oneshot::channel();
+            let (sender, receiver) = tokio::sync::oneshot::channel();
             let reaping = folder.clone();
             // Stopping the leftovers of a dead host may take 2 s.
-            std::thread::spawn(move || tell.send(reap::reap_dead(&reaping, clock::now())).is_ok());
+            std::thread::spawn(move || sender.send(reap::reap_dead(&reaping, clock::now())).is_ok());
             let reaped =
-                told.await.map_err(|error| Failure::of(&error))?.map_err(|error| Failure::of(&error))?;
+                receiver.await.map_err(|error| Failure::of(&error))?.map_err(|error| Failure::of(&error))?;
             let seen = discover::scan(&folder, ANSWER_TIMEOUT).await.map_err(|error| Failure::of(&error))?;
             let agents: Vec<Value> =
                 seen.iter().filter(|seen| seen.is_alive()).map(discover::HostInfo::object).collect();

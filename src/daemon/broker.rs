@@ -97,7 +97,7 @@ impl Broker {
             BrokerCommand::TimedOut { id, hook, may_defer, waits, to } => {
                 let late = self.late(&id, &hook, may_defer, waits, now);
                 // A disconnected hook is handled when its connection closes.
-                let _heard = to.send(late);
+                let _gone = to.send(late);
             }
             BrokerCommand::Disconnected { id, hook } => {
                 let row = self.row(&id);
@@ -108,10 +108,10 @@ impl Broker {
                 }
             }
             BrokerCommand::List(after, to) => {
-                let _heard = to.send(self.page(after));
+                let _gone = to.send(self.page(after));
             }
             BrokerCommand::Respond(response, to) => {
-                let _heard = to.send(self.respond(response));
+                let _gone = to.send(self.respond(response));
             }
         }
     }
@@ -133,8 +133,8 @@ impl Broker {
             Ok(input) => input,
             Err(reason) => {
                 let id = request.id(0);
-                let _heard = to.send(id.clone());
-                let _heard = sender.send(Answer {
+                let _gone = to.send(id.clone());
+                let _gone = sender.send(Answer {
                     decision: DecisionKind::Deny,
                     reason: Some(reason),
                     answers: None,
@@ -151,12 +151,12 @@ impl Broker {
                     self.events.push(BrokerEvent::Opened(Box::new(row)));
                 }
                 self.sync(&id);
-                let _heard = to.send(id);
+                let _gone = to.send(id);
             }
             SendResult::Answered(id, answer, sender) => {
                 // An answer is delivered only once, so this is recorded first.
                 let kept = self.sync(&id);
-                let _heard = to.send(id.clone());
+                let _gone = to.send(id.clone());
                 let answer = match kept {
                     true => answer,
                     false => Answer {
@@ -168,7 +168,7 @@ impl Broker {
                         answered_by: None,
                     },
                 };
-                let _heard = sender.send(answer);
+                let _gone = sender.send(answer);
             }
         }
     }
@@ -248,7 +248,7 @@ impl Broker {
         match self.requests.answer(id, answer.clone()).map_err(|error| error.failure())? {
             AnswerEffect::Notify(hooks) => {
                 for sender in hooks {
-                    let _heard = sender.send(answer.clone());
+                    let _gone = sender.send(answer.clone());
                 }
             }
             AnswerEffect::Resume => {}

@@ -103,13 +103,13 @@ impl Heartbeats {
         self.entries = heartbeats
             .into_iter()
             .map(|heartbeat| {
-                let said = heartbeat.last_run;
+                let last_run = heartbeat.last_run;
                 let index = self.indices.get(&heartbeat.id);
                 let (is_news, before, mut entry) = match index.and_then(|index| known.get_mut(*index)?.take())
                 {
                     Some(old) => {
                         let before = old.heartbeat.last_run;
-                        (before != said, before, ScheduledHeartbeat { heartbeat, ..old })
+                        (before != last_run, before, ScheduledHeartbeat { heartbeat, ..old })
                     }
                     None => {
                         let last_run = self.retired.remove(&heartbeat.id);
@@ -117,9 +117,10 @@ impl Heartbeats {
                     }
                 };
                 // A `lastRun` older than the known one, but newer than the file's previous value, was not set back.
-                let is_later = before.is_some_and(|before| said.is_some_and(|at| before < at && at <= now));
+                let is_later =
+                    before.is_some_and(|before| last_run.is_some_and(|at| before < at && at <= now));
                 if is_news {
-                    entry.ran(said.map(|at| at.min(now)));
+                    entry.ran(last_run.map(|at| at.min(now)));
                     corrections.extend(Correction::of(&entry).filter(|_| !is_later));
                 }
                 entry.pause(&self.pauses);

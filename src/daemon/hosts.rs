@@ -233,13 +233,13 @@ impl Hosts {
             self.is_dirty = true;
             return;
         }
-        let (tell, told) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         let folder = self.folder.clone();
         let reap = move || {
-            let _daemon_gone = tell.send(reap::reap_dead(&folder, clock::now()));
+            let _daemon_gone = sender.send(reap::reap_dead(&folder, clock::now()));
         };
         let started = std::thread::Builder::new().name("reap".to_owned()).spawn(reap);
-        self.reaping = started.is_ok().then_some(told);
+        self.reaping = started.is_ok().then_some(receiver);
     }
 
     /// The ids of hosted agents, sorted.
@@ -264,7 +264,7 @@ fn places(folder: &Path) -> Vec<WatchedFolder> {
 
 async fn reaped(reaping: &mut Option<oneshot::Receiver<io::Result<Reaped>>>) -> io::Result<Reaped> {
     match reaping {
-        Some(told) => told.await.unwrap_or_else(|_| Err(io::ErrorKind::Interrupted.into())),
+        Some(receiver) => receiver.await.unwrap_or_else(|_| Err(io::ErrorKind::Interrupted.into())),
         None => std::future::pending().await,
     }
 }

@@ -87,7 +87,7 @@ pub fn is_held_by(dir: &DataDir, pid: u32) -> io::Result<bool> {
         Some(holder) => holder == pid,
         None => lock::is_held(&file)?,
     };
-    Ok(holds && identity::is_alive(pid) && !identity::is_doomed(pid))
+    Ok(holds && identity::is_alive(pid) && !identity::is_exiting(pid))
 }
 
 fn open(dir: &DataDir) -> io::Result<Option<File>> {

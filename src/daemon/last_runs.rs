@@ -27,7 +27,7 @@ const VERSION: u32 = 1;
 const MARGIN: SignedDuration = SignedDuration::from_secs(2);
 
 /// How far in the future a last run may be, as after the clock was set back.
-const BELIEVED: SignedDuration = SignedDuration::from_hours(24);
+const MAX_FUTURE: SignedDuration = SignedDuration::from_hours(24);
 
 /// How long to keep the last run of a heartbeat that is not in config.json, in case it comes back.
 const KEPT: SignedDuration = SignedDuration::from_hours(24 * 90);
@@ -70,10 +70,10 @@ pub fn read(dir: &DataDir, now: Timestamp) -> Saved {
     let Some(contents) = contents.filter(|contents| contents.version == VERSION) else {
         return Saved::default();
     };
-    let believed = |at: &Timestamp| at.duration_since(now) <= BELIEVED;
+    let is_plausible = |at: &Timestamp| at.duration_since(now) <= MAX_FUTURE;
     let run = |(id, at): (String, String)| {
         let at = at.parse::<Timestamp>().ok()?;
-        Some((HeartbeatId::parse(&id), Some(at).filter(believed).unwrap_or(now)))
+        Some((HeartbeatId::parse(&id), Some(at).filter(is_plausible).unwrap_or(now)))
     };
     let as_of = contents.as_of.parse().ok().filter(|as_of| *as_of <= now);
     Saved { as_of, runs: contents.last_runs.into_iter().filter_map(run).collect() }

@@ -39,8 +39,8 @@ impl Log {
         let log = self.clone();
         std::panic::set_hook(Box::new(move |panic| {
             let thread = thread::current();
-            let said = panic.to_string().lines().collect::<Vec<_>>().join(" ");
-            log.line(&format!("error: thread {:?} {said}", thread.name().unwrap_or("unnamed")));
+            let message = panic.to_string().lines().collect::<Vec<_>>().join(" ");
+            log.line(&format!("error: thread {:?} {message}", thread.name().unwrap_or("unnamed")));
             let trace = Backtrace::capture();
             if trace.status() == BacktraceStatus::Captured {
                 log.line(&format!("backtrace:\n{trace}"));
@@ -98,9 +98,9 @@ mod tests {
         ]);
         itself.env(PANICS, folder.path()).env("RUST_BACKTRACE", "0");
         assert!(itself.stdout(std::process::Stdio::null()).stderr(stderr).status().unwrap().success());
-        let said = std::fs::read_to_string(dir.log()).unwrap();
-        let (line, more) = said.split_once('\n').unwrap();
-        assert!(line.contains(" error: thread \"sender\" panicked at src/daemon/log.rs:"), "{said}");
-        assert!(line.ends_with(": on purpose") && more.is_empty(), "{said}");
+        let text = std::fs::read_to_string(dir.log()).unwrap();
+        let (line, more) = text.split_once('\n').unwrap();
+        assert!(line.contains(" error: thread \"sender\" panicked at src/daemon/log.rs:"), "{text}");
+        assert!(line.ends_with(": on purpose") && more.is_empty(), "{text}");
     }
 }

@@ -124,7 +124,7 @@ pub async fn serve(
     let handlers =
         RpcHandlers::new(about, stopping, command_sender, dir, known_path, models, notifier.clone());
     let (_no_other, next) = mpsc::channel(1);
-    let mut talking = tokio::spawn(murmur_rpc::serve::serve(listener, next, handlers, is_over));
+    let mut serving = tokio::spawn(murmur_rpc::serve::serve(listener, next, handlers, is_over));
     let mut runner = Runner::new(setup, started, is_stopping, notifier, log)?;
     let login = async {
         let path = find::login_path(find::CLAUDE, &shell, &own, LOGIN).await;
@@ -134,8 +134,8 @@ pub async fn serve(
     let lost = runner.state.lost().cloned();
     drop((commands, runner));
     over.send_replace(true);
-    if timeout(DRAIN_TIMEOUT, &mut talking).await.is_err() {
-        talking.abort();
+    if timeout(DRAIN_TIMEOUT, &mut serving).await.is_err() {
+        serving.abort();
     }
     lost.map_or(Ok(()), |lost| Err(ServeError::Lost(lost)))
 }

@@ -365,7 +365,7 @@ pub fn waiting(count: usize, reason: Option<&str>, runs: bool) -> String {
         if count == 1 { "1 journal line is".to_owned() } else { format!("{count} journal lines are") };
     match reason {
         Some(reason) => format!("{lines} not written yet: {reason}"),
-        None if runs => format!("{lines} not written yet; the daemon retries every 10 s"),
+        None if runs => format!("{lines} not written yet; the daemon retries every 10s"),
         None => format!("{lines} not written yet; run: murmur start"),
     }
 }

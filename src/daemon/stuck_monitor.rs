@@ -154,14 +154,14 @@ impl StuckMonitor {
     }
 
     fn scan(&mut self, now: Timestamp) {
-        let (tell, told) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         let (paths, known, collects) = (self.paths.clone(), self.reported.clone(), self.gc_at <= now);
         let (silent, waiting) = (self.silent.clone(), self.waiting.clone());
         let scan = move || {
-            let _daemon_gone = tell.send(scan(paths, &known, &silent, waiting, collects));
+            let _daemon_gone = sender.send(scan(paths, &known, &silent, waiting, collects));
         };
         let started = std::thread::Builder::new().name("scan".to_owned()).spawn(scan);
-        self.scanning = started.is_ok().then_some(told);
+        self.scanning = started.is_ok().then_some(receiver);
         self.early_scan_at = Timestamp::MAX;
         // In case the scan fails.
         self.scan_at = now.checked_add(RETRY).unwrap_or(Timestamp::MAX);

@@ -105,8 +105,8 @@ async fn one(backend: &Backend, command: Command, home: &Path, path: &OsStr, lim
     let program = program.display();
     match answer {
         Err(error) if error.kind() == io::ErrorKind::TimedOut => {
-            let seconds = limit.as_secs();
-            check.fail(format!("{program} did not answer within {seconds} seconds"), Hint::RUN_AGENT)
+            let limit = humantime::format_duration(limit);
+            check.fail(format!("{program} did not answer within {limit}"), Hint::RUN_AGENT)
         }
         Err(error) => check.fail(format!("cannot run {program}: {error}"), Hint::RUN_AGENT),
         Ok(answer) => match answer.stdout.split(|byte| *byte == b'\n').find_map(Introduction::read) {
@@ -139,11 +139,11 @@ async fn one(backend: &Backend, command: Command, home: &Path, path: &OsStr, lim
 
 /// What a `program` that answered `initialize` says about itself.
 fn described(program: &str, introduction: &Introduction) -> String {
-    let said = first_line(introduction.program.as_bytes());
-    let said = said.unwrap_or_else(|| "an agent that does not report its version".to_owned());
+    let reported = first_line(introduction.program.as_bytes());
+    let reported = reported.unwrap_or_else(|| "an agent that does not report its version".to_owned());
     let sessions = first_line(introduction.sessions.join(", ").as_bytes());
     let sessions = sessions.unwrap_or_else(|| "none".to_owned());
-    let found = format!("{program} is {said}, protocol 1; session capabilities: {sessions}");
+    let found = format!("{program} is {reported}, protocol 1; session capabilities: {sessions}");
     if introduction.resumes() { found } else { format!("{found}; conversations cannot be resumed") }
 }
 
@@ -209,7 +209,7 @@ mod tests {
 
     #[tokio::test(flavor = "current_thread")]
     async fn the_version_of_a_known_agent_is_compared_with_the_tested_ones() {
-        for (name, version, level, said) in [
+        for (name, version, level, suffix) in [
             ("goose", "1.52.3", Level::Ok, ""),
             (
                 "goose",
@@ -226,7 +226,8 @@ mod tests {
             );
             let shown = format!("X {version}");
             let found = named(name, &script, Duration::from_secs(60)).await;
-            let expected = format!("AGENT is {}, protocol 1; session capabilities: load{said}", shown.trim());
+            let expected =
+                format!("AGENT is {}, protocol 1; session capabilities: load{suffix}", shown.trim());
             assert_eq!(found, (level, expected), "{name} {version}");
         }
     }

@@ -91,11 +91,11 @@ async fn version(program: &Path, path: &OsStr) -> Finding {
     }
 }
 
-/// The finding if `program` reports its version as `said`.
-fn assess(program: &str, said: &str) -> Finding {
+/// The finding if `program` reports its version as `reported`.
+fn assess(program: &str, reported: &str) -> Finding {
     let check = Check::CLAUDE;
-    let Some(version) = parse(said) else {
-        let named = first_line(said.as_bytes()).unwrap_or_default();
+    let Some(version) = parse(reported) else {
+        let named = first_line(reported.as_bytes()).unwrap_or_default();
         return check
             .warn(format!("{program} reports {named:?}, which is not a version"), Hint::UPDATE_CLAUDE);
     };
@@ -117,8 +117,8 @@ fn dotted([major, minor, patch]: [u32; 3]) -> String {
     format!("{major}.{minor}.{patch}")
 }
 
-fn parse(said: &str) -> Option<[u32; 3]> {
-    let mut numbers = said.split_whitespace().next()?.trim_start_matches('v').splitn(3, '.');
+fn parse(reported: &str) -> Option<[u32; 3]> {
+    let mut numbers = reported.split_whitespace().next()?.trim_start_matches('v').splitn(3, '.');
     let mut next = || {
         let digits = numbers.next()?;
         let end = digits.find(|character: char| !character.is_ascii_digit()).unwrap_or(digits.len());
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_version_is_ok_or_old_or_invalid() {
-        let level = |said| assess("/bin/claude", said).level;
+        let level = |reported| assess("/bin/claude", reported).level;
         assert_eq!(level("2.1.329 (Claude Code)\n"), Level::Ok);
         assert_eq!(level("2.1.300 (Claude Code)"), Level::Ok);
         assert_eq!(level("v3.0.0-beta"), Level::Ok);
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn an_old_version_is_reported_with_what_it_lacks() {
-        let found = |said| assess("/bin/claude", said).found;
+        let found = |reported| assess("/bin/claude", reported).found;
         let blocks =
             "a call runs if its hook's shell is killed, or the hook exceeds its timeout (before 2.1.295)";
         let agents = "`toolTimeout` counts subagents' work (before 2.1.250); a long answer may be cut off on a busy \

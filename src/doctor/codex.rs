@@ -60,15 +60,15 @@ fn elsewhere(finding: Finding, place: &str) -> Finding {
 
 async fn one(program: &Path, path: &OsStr, limit: Duration) -> Finding {
     let (check, shown) = (Check::CODEX, program.display());
-    let said = match ask(program, path, &["--version"], limit).await {
+    let output = match ask(program, path, &["--version"], limit).await {
         Ok(answer) => answer,
         Err(finding) => return finding,
     };
-    if let Some(status) = said.status.filter(|status| !status.success()) {
-        let why = first_line(&said.stderr).map_or(String::new(), |line| format!(": {line}"));
+    if let Some(status) = output.status.filter(|status| !status.success()) {
+        let why = first_line(&output.stderr).map_or(String::new(), |line| format!(": {line}"));
         return check.fail(format!("{shown} --version ended with {status}{why}"), Hint::RUN_AGENT);
     }
-    let Some(version) = first_line(&said.stdout) else {
+    let Some(version) = first_line(&output.stdout) else {
         return check.fail(format!("{shown} does not print its version"), Hint::RUN_AGENT);
     };
     let tested = check_version(check, &format!("{shown} is {version}"), &version, codex::TESTED);

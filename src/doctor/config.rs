@@ -80,9 +80,9 @@ fn model(environment: &Environment, settings: &Settings, config: Option<&Resolve
     let (check, path) = (Check::SETTINGS, environment.user.settings.settings());
     let asks_a_model = |asking: &ApprovalSettings| asking.checker == Some(Checker::Llm);
     let heartbeats = config.into_iter().flat_map(|config| &config.heartbeats);
-    let mut askings =
+    let mut approvals =
         heartbeats.flat_map(|heartbeat| [&heartbeat.settings.asking, &heartbeat.settings.tighter]);
-    let model = if asks_a_model(&settings.asking) || askings.any(asks_a_model) {
+    let model = if asks_a_model(&settings.asking) || approvals.any(asks_a_model) {
         match model::configured_model(&path, &environment.keys) {
             Ok(model) => format!("; model: {model}"),
             Err(error) => {

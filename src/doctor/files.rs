@@ -240,18 +240,18 @@ fn check_clock(environment: &Environment, config: Option<&Resolved>) -> Finding 
     let heartbeats = config.into_iter().flat_map(|config| &config.heartbeats);
     let ran = heartbeats.filter_map(|heartbeat| heartbeat.last_run).max();
     let later = |at: Option<Timestamp>| at.filter(|at| at.duration_since(now) > AHEAD).map(clock::rfc3339);
-    let said = clock::rfc3339(now);
+    let time = clock::rfc3339(now);
     if let Some(written) = later(written) {
-        let found = format!("{said}, behind the journal's last write at {written}");
+        let found = format!("{time}, behind the journal's last write at {written}");
         return check.fail(found, Hint::SET_THE_CLOCK);
     }
     if let Some(ended) = later(newest(&environment.dir.journal())) {
-        let found = format!("{said}, behind the journal's newest line of {ended}");
+        let found = format!("{time}, behind the journal's newest line of {ended}");
         return check.fail(found, Hint::SET_THE_CLOCK);
     }
     if let Some(ran) = later(ran) {
-        let found = format!("{said}, behind a heartbeat's last run at {ran}");
+        let found = format!("{time}, behind a heartbeat's last run at {ran}");
         return check.fail(found, Hint::FORGET_THE_LAST_RUN);
     }
-    check.ok(format!("{said}, time zone {zone}"))
+    check.ok(format!("{time}, time zone {zone}"))
 }

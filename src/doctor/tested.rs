@@ -2,14 +2,14 @@
 
 use super::{Check, Finding, Hint};
 
-/// The finding of `check` if an agent says that its version is `said`. `tested` has the beginnings of the versions that
+/// The finding of `check` if an agent reports `version`. `tested` has the beginnings of the versions that
 /// murmur was tested with, oldest first.
-pub(super) fn check_version(check: Check, found: &str, said: &str, tested: &[&str]) -> Finding {
+pub(super) fn check_version(check: Check, found: &str, version: &str, tested: &[&str]) -> Finding {
     let [oldest, newest] = [tested.first(), tested.last()]
         .map(|prefix| prefix.map_or("", |prefix| prefix.trim_end_matches('.')));
     let range = if oldest == newest { oldest.to_owned() } else { format!("{oldest} to {newest}") };
     let tested = format!("murmur was tested with {range}");
-    match said.split_whitespace().next_back().and_then(numbers) {
+    match version.split_whitespace().next_back().and_then(numbers) {
         None => check.warn(format!("{found}, which is not a version; {tested}"), Hint::UPDATE_AGENT),
         Some(version) if Some(version) < numbers(oldest) => {
             check.warn(format!("{found}, which is older than {oldest}; {tested}"), Hint::UPDATE_AGENT)
@@ -35,8 +35,9 @@ mod tests {
 
     #[test]
     fn a_version_is_tested_or_older_or_newer() {
-        let of = |said: &str| {
-            let Finding { level, found, hint, .. } = check_version(Check::CODEX, "it", said, codex::TESTED);
+        let of = |version: &str| {
+            let Finding { level, found, hint, .. } =
+                check_version(Check::CODEX, "it", version, codex::TESTED);
             (level, found, hint)
         };
         for tested in ["codex-cli 0.169.0", "codex-cli 0.170.3", "0.171.0-alpha.2"] {

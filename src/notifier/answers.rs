@@ -29,13 +29,13 @@ impl Notifier {
             let since = clock::now().as_second();
             std::thread::spawn(move || {
                 listen::run(&destination, &settings, read, since, |report| {
-                    threads.blocking_send(Input::Heard(name.clone(), report)).is_ok()
+                    threads.blocking_send(Input::Report(name.clone(), report)).is_ok()
                 });
             });
         }
     }
 
-    pub(super) async fn heard(&mut self, channel: &str, report: Report) {
+    pub(super) async fn on_report(&mut self, channel: &str, report: Report) {
         match report {
             Report::Failed(error) => {
                 let error = error.failure.line();
@@ -83,7 +83,7 @@ impl Notifier {
                     ..LogEntry::default()
                 };
                 self.note_line(line);
-                self.acknowledge(channel, answer, said(&reply));
+                self.acknowledge(channel, answer, confirmation(&reply));
             }
             Err(error) => self.refused(channel, answer, Some(issued.request), &error),
         }
@@ -259,7 +259,7 @@ fn answered_words(reply: &Reply, text: Option<&str>, row: &RequestRow) -> String
     line.chars().take(MAX_WHAT).collect()
 }
 
-fn said(reply: &Reply) -> &'static str {
+fn confirmation(reply: &Reply) -> &'static str {
     match reply {
         Reply::Allow => "Allowed.",
         Reply::Deny(_) => "Denied.",
@@ -316,7 +316,7 @@ mod tests {
         let checks =
             json!({ "question": "What?", "multiSelect": true, "options": [option("Lint"), option("Test")] });
         let free = json!({ "question": "Why?" });
-        let said = |questions: &[&Value], text: &str| {
+        let answer_text = |questions: &[&Value], text: &str| {
             let answered = typed(&json!({ "questions": questions }), text);
             answered.map_or_else(|error| error.to_string(), |(_, text)| text)
         };
@@ -327,12 +327,15 @@ mod tests {
             ("Allow", "this is not an answer to the request"),
             ("=Allow", "Allow"),
         ] {
-            assert_eq!(said(&[&letters], text), expected, "{text}");
+            assert_eq!(answer_text(&[&letters], text), expected, "{text}");
         }
-        assert!(said(&[&letters], "7").starts_with("q1 cannot be answered with \"7\""));
-        assert_eq!(said(&[&checks], "lint, 2"), "Lint, Test");
-        assert_eq!(said(&[&free], "because\nof this"), "because\nof this");
-        assert_eq!(said(&[&letters, &checks, &free], "c\n\n2\nbecause"), "C; Test; because");
-        assert_eq!(said(&[&letters, &checks], "c"), "there are 2 questions; write one line for each, not 1");
+        assert!(answer_text(&[&letters], "7").starts_with("q1 cannot be answered with \"7\""));
+        assert_eq!(answer_text(&[&checks], "lint, 2"), "Lint, Test");
+        assert_eq!(answer_text(&[&free], "because\nof this"), "because\nof this");
+        assert_eq!(answer_text(&[&letters, &checks, &free], "c\n\n2\nbecause"), "C; Test; because");
+        assert_eq!(
+            answer_text(&[&letters, &checks], "c"),
+            "there are 2 questions; write one line for each, not 1"
+        );
     }
 }

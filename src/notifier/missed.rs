@@ -47,7 +47,7 @@ impl Missed {
 
 impl Notifier {
     /// Reads the rest of what was missed, and reports what is still true.
-    pub(super) fn tell_missed(&mut self) {
+    pub(super) fn report_missed(&mut self) {
         let now = clock::now();
         self.read_journal(now);
         let Some(Missed { events, pings }) = self.missed.take() else { return };

@@ -73,16 +73,19 @@ mod tests {
         let of = |reason| {
             let stopped = Obstacle::Stopped {
                 reason,
-                after: Duration::from_millis(3900),
+                after: Duration::from_millis(75_900),
                 gate: "./slow.sh".to_owned(),
             };
             (stopped.outcome(), stopped.early_end())
         };
         let error = |text: &str| Outcome::Error(text.to_owned());
-        assert_eq!(of(StopReason::Asked), (error("stopped after 3s, in ./slow.sh"), Some(EarlyEnd::Stopped)));
+        assert_eq!(
+            of(StopReason::Asked),
+            (error("stopped after 1m 15s, in ./slow.sh"), Some(EarlyEnd::Stopped))
+        );
         assert_eq!(
             of(StopReason::Replaced),
-            (error("replaced by the next run after 3s, in ./slow.sh"), Some(EarlyEnd::Replaced))
+            (error("replaced by the next run after 1m 15s, in ./slow.sh"), Some(EarlyEnd::Replaced))
         );
     }
 }

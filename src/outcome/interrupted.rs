@@ -40,7 +40,7 @@ pub(super) fn stopped(reason: StopReason, after: Duration, doing: &LastActivity)
 
 /// The error of a beat that was stopped for `reason` while a gate or verifier ran.
 pub(super) fn stopped_in_gate(reason: StopReason, after: Duration, gate: &str) -> String {
-    format!("{reason} after {}s, in {gate}", after.as_secs())
+    format!("{reason} after {}, in {gate}", span(after))
 }
 
 /// The error of a run that exceeded `limit` turns.

@@ -133,8 +133,8 @@ mod tests {
         assert_eq!(explained("cancelled", &Refusals::default(), &bash), by_person);
         let last_denied = Some("Bash(make): rule 1 of /x.toml denies it".to_owned());
         let by_rule = Refusals { last_denied, ..Refusals::default() };
-        let said = "the turn was canceled, after murmur denied Bash(make): rule 1 of /x.toml denies it";
-        assert_eq!(explained("cancelled", &by_rule, &bash), said);
+        let expected = "the turn was canceled, after murmur denied Bash(make): rule 1 of /x.toml denies it";
+        assert_eq!(explained("cancelled", &by_rule, &bash), expected);
         let both = Refusals { last_denied: by_rule.last_denied, ..refused(1) };
         assert_eq!(explained("cancelled", &both, &bash), by_guard);
         assert_eq!(explained("cancelled", &Refusals::default(), &[]), "the turn was canceled");
@@ -145,30 +145,30 @@ mod tests {
     fn calls_that_nobody_answered_about_are_reported() {
         let nobody = Some(RefusedCalls { first: "Bash(git push)".to_owned(), count: 2 });
         let alone = Refusals { unanswered: nobody.clone(), ..Refusals::default() };
-        let said =
+        let expected =
             attention("HEARTBEAT_OK, but nobody answered the request for Bash(git push) and another call");
-        assert_eq!(apply(Outcome::Ok, &alone), said);
+        assert_eq!(apply(Outcome::Ok, &alone), expected);
         let by_backend = Some(RefusedCalls { first: "Bash(touch x)".to_owned(), count: 1 });
         let backend = Refusals { by_backend, ..Refusals::default() };
-        let said = attention("HEARTBEAT_OK, but the backend refused Bash(touch x)");
-        assert_eq!(apply(Outcome::Ok, &backend), said);
+        let expected = attention("HEARTBEAT_OK, but the backend refused Bash(touch x)");
+        assert_eq!(apply(Outcome::Ok, &backend), expected);
         let ran = Some(RefusedCalls { first: "Bash(curl x)".to_owned(), count: 2 });
         let ran = Refusals {
             undecided: UndecidedCalls { by_rules: ran, ..UndecidedCalls::default() },
             ..Refusals::default()
         };
-        let said = attention(
+        let expected = attention(
             "HEARTBEAT_OK, but it ran Bash(curl x) and another call, which your rules deny, without a decision",
         );
-        assert_eq!(apply(Outcome::Ok, &ran), said);
+        assert_eq!(apply(Outcome::Ok, &ran), expected);
         let ran = Some(RefusedCalls { first: "Bash(sudo x)".to_owned(), count: 1 });
         let ran = Refusals {
             undecided: UndecidedCalls { by_guard: ran, ..UndecidedCalls::default() },
             ..Refusals::default()
         };
-        let said =
+        let expected =
             attention("HEARTBEAT_OK, but it ran Bash(sudo x), which the guard refuses, without a decision");
-        assert_eq!(apply(Outcome::Ok, &ran), said);
+        assert_eq!(apply(Outcome::Ok, &ran), expected);
         let both = attention(
             "HEARTBEAT_OK, but the guard refused Bash(sudo ls), and nobody answered the request for Bash(git push) and another call",
         );
@@ -182,8 +182,8 @@ mod tests {
         assert_eq!(apply(Outcome::Ok, &failed), error);
         let nobody = format!("Bash(ls): {NO_DAEMON}; the call is denied");
         let failed_alone = Refusals { failure: Some(nobody), ..refused(1) };
-        let told = "no daemon is running, so nobody can be asked about Bash(ls); run: murmur start";
-        assert_eq!(apply(Outcome::Ok, &failed_alone), Outcome::Error(told.to_owned()));
+        let expected = "no daemon is running, so nobody can be asked about Bash(ls); run: murmur start";
+        assert_eq!(apply(Outcome::Ok, &failed_alone), Outcome::Error(expected.to_owned()));
         let worse = Outcome::Error("exited with code 1".to_owned());
         assert_eq!(apply(worse.clone(), &failed), worse);
     }

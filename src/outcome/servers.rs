@@ -50,11 +50,11 @@ impl Servers {
         }
         if !missing.is_empty() {
             let what = missing.join(", and the MCP server ");
-            let said = match outcome {
-                Outcome::Attention(said) => format!("; the agent had said: {said}"),
+            let answer = match outcome {
+                Outcome::Attention(answer) => format!("; the agent had said: {answer}"),
                 _ => String::new(),
             };
-            return Outcome::Error(format!("a required MCP server is not available: {what}{said}"));
+            return Outcome::Error(format!("a required MCP server is not available: {what}{answer}"));
         }
         if outcome != Outcome::Ok {
             return outcome;
@@ -133,8 +133,8 @@ mod tests {
     #[test]
     fn a_required_server_that_may_have_started_later_is_attention() {
         let late = outcome_of(&[("mail", "pending")], &["mail"]);
-        let said = "HEARTBEAT_OK, but the MCP server \"mail\" had not started when the agent did, so the agent may have worked without it";
-        assert_eq!(late, attention(said));
+        let expected = "HEARTBEAT_OK, but the MCP server \"mail\" had not started when the agent did, so the agent may have worked without it";
+        assert_eq!(late, attention(expected));
     }
 
     #[test]
@@ -142,8 +142,8 @@ mod tests {
         let mut servers = Servers::default();
         servers.add(&[McpServer { name: "mail".to_owned(), status: "failed".to_owned() }]);
         assert_eq!(servers.apply(attention("2 tests fail"), &["x"; 0], &|_| None), attention("2 tests fail"));
-        let said = servers.apply(attention("ATTENTION: x"), &["mail"], &|_| None);
-        assert_eq!(said, error("\"mail\" did not start; the agent had said: ATTENTION: x"));
+        let expected = servers.apply(attention("ATTENTION: x"), &["mail"], &|_| None);
+        assert_eq!(expected, error("\"mail\" did not start; the agent had said: ATTENTION: x"));
         let broken = Outcome::Error("exited with code 1".to_owned());
         assert_eq!(servers.apply(broken.clone(), &["mail"], &|_| None), broken);
     }

@@ -3,12 +3,12 @@
 //! Input: `fixtures/codex` and `fixtures/acp`, and names such as `codex`, `acp`, `codex/ok`, `codex/beats`
 //! (`beats.rs`) or `codex/beats/denied`. Each scenario is run on the real CLI with fake-model, and on fake-claude with
 //! the same script, with the pinned and the newest version; an agent without fixtures has only beats. Output: the
-//! differences of their conversations, and a table (`judge.rs`).
+//! differences of their conversations, and a table (`compare.rs`).
 
 mod acp;
 mod beats;
 mod codex;
-mod judge;
+mod compare;
 mod recorded;
 mod scenario;
 mod shape;
@@ -21,7 +21,7 @@ use fake_claude::replay::{Fixture, ask_version};
 use murmur_core::config::backend::{Backend, Capability};
 
 use crate::real;
-use judge::Version;
+use compare::Version;
 use scenario::Scenario;
 use talk::Protocol;
 
@@ -149,7 +149,7 @@ pub(crate) fn run(record: bool, names: &[String], say: fn(&str)) -> Result<Optio
                 Err(why) => say(&format!("{}: newest version not checked: {why}", agent.name)),
             }
         }
-        agree &= judge::judge(agent, &versions, &wanted, say)?;
+        agree &= compare::compare(agent, &versions, &wanted, say)?;
     }
     Ok(Some(agree))
 }

@@ -82,7 +82,7 @@ fn main() -> ExitCode {
     }
     ended(match mode.as_deref() {
         Some("record") => record(&words),
-        Some("versions") => versions::judge(&words),
+        Some("versions") => versions::check(&words),
         _ => check(&words),
     })
 }

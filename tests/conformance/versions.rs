@@ -23,7 +23,7 @@ use crate::{UNAVAILABLE, build, code, real, say};
 const SHOWN: usize = 600;
 
 /// One version, and the results of its checks.
-struct Judged {
+struct CheckedVersion {
     version: Version,
     /// The version that fake-claude imitates exactly.
     is_recorded: bool,
@@ -37,7 +37,7 @@ struct Judged {
 }
 
 /// Checks versions.
-pub(crate) fn judge(words: &[String]) -> Result<ExitCode> {
+pub(crate) fn check(words: &[String]) -> Result<ExitCode> {
     let started = Instant::now();
     let (named, names): (Vec<String>, Vec<String>) = words.iter().cloned().partition(|word| is_exact(word));
     let chosen = checks::chosen(&names)?;
@@ -60,11 +60,11 @@ pub(crate) fn judge(words: &[String]) -> Result<ExitCode> {
         reports.push((&parts[at], report));
         // The last part of a version.
         if parts.get(at + 1).is_none_or(|next| next.claude != parts[at].claude) {
-            match judged(&std::mem::take(&mut reports), &mut known) {
-                Ok(judged) => {
-                    say(&format!("{}: all run after {} s", judged.version, started.elapsed().as_secs()));
-                    judged.differences.iter().for_each(|line| say(line));
-                    all.push(judged);
+            match checked(&std::mem::take(&mut reports), &mut known) {
+                Ok(checked) => {
+                    say(&format!("{}: all run after {} s", checked.version, started.elapsed().as_secs()));
+                    checked.differences.iter().for_each(|line| say(line));
+                    all.push(checked);
                 }
                 Err(error) => wrong = Some(error),
             }
@@ -74,13 +74,13 @@ pub(crate) fn judge(words: &[String]) -> Result<ExitCode> {
         return Err(error);
     }
     if names.is_empty() {
-        known.tested.extend(all.iter().map(|judged| judged.version));
+        known.tested.extend(all.iter().map(|checked| checked.version));
     }
     learn::write(&known)?;
     table(&chosen, &all);
     let agree = advise(&all);
     let seconds = started.elapsed().as_secs();
-    let good = all.iter().filter(|judged| !differs(judged)).count();
+    let good = all.iter().filter(|checked| !differs(checked)).count();
     say(&format!("conformance: {good} of {} versions agree, in {seconds} s", all.len()));
     Ok(code(agree))
 }
@@ -107,14 +107,14 @@ fn installed(named: &[String]) -> (Vec<Claude>, Vec<String>) {
 }
 
 /// The agreements on one version; `known` learns what it can do.
-fn judged(parts: &[(&Part, Report)], known: &mut Known) -> Result<Judged> {
-    let said = parts.first().map_or("", |(part, _)| &part.version);
-    let version = Version::parse(said).with_context(|| format!("{said:?} is no version"))?;
+fn checked(parts: &[(&Part, Report)], known: &mut Known) -> Result<CheckedVersion> {
+    let version_text = parts.first().map_or("", |(part, _)| &part.version);
+    let version = Version::parse(version_text).with_context(|| format!("{version_text:?} is no version"))?;
     for (name, has) in parts.iter().flat_map(|(_, report)| &report.capabilities) {
         learn::learn(known, name, version, *has);
     }
     let is_recorded = version.to_string() == real::VERSION;
-    let mut judged = Judged {
+    let mut checked = CheckedVersion {
         version,
         is_recorded,
         agreements: BTreeMap::new(),
@@ -125,7 +125,7 @@ fn judged(parts: &[(&Part, Report)], known: &mut Known) -> Result<Judged> {
     for (part, report) in parts {
         let lacks = |need: &str| learn::lacks(known, need, version);
         for (name, count) in &report.unknown {
-            *judged.unknown.entry(name.clone()).or_default() += count;
+            *checked.unknown.entry(name.clone()).or_default() += count;
         }
         let is_same = report.shapes.is_empty() && report.unknown.is_empty();
         let differs = !report.facts.is_empty() || is_recorded && !is_same;
@@ -134,20 +134,20 @@ fn judged(parts: &[(&Part, Report)], known: &mut Known) -> Result<Judged> {
             let name = format!("{version}: {}: {}", part.check, part.case);
             let all = if is_recorded { report.differences().collect() } else { report.facts.clone() };
             let shown = |what: &String| format!("{name}: {}", what.chars().take(SHOWN).collect::<String>());
-            judged.differences.extend(all.iter().map(shown));
+            checked.differences.extend(all.iter().map(shown));
         } else if report.facts.is_empty() && !report.shapes.is_empty() {
-            judged.shapes.insert(part.check.clone());
+            checked.shapes.insert(part.check.clone());
         }
-        let so_far = judged.agreements.remove(&part.check).unwrap_or(Agreement::Ok);
-        judged.agreements.insert(part.check.clone(), so_far.and(agreement));
+        let so_far = checked.agreements.remove(&part.check).unwrap_or(Agreement::Ok);
+        checked.agreements.insert(part.check.clone(), so_far.and(agreement));
     }
-    Ok(judged)
+    Ok(checked)
 }
 
 /// The table: a row per check, a column per version.
-fn table(checks: &[String], all: &[Judged]) {
-    let cell = |judged: &Judged, check: &String| {
-        judged.agreements.get(check).map_or(String::new(), Agreement::to_string)
+fn table(checks: &[String], all: &[CheckedVersion]) {
+    let cell = |checked: &CheckedVersion, check: &String| {
+        checked.agreements.get(check).map_or(String::new(), Agreement::to_string)
     };
     let first = checks.iter().map(String::len).max().unwrap_or_default();
     let widths: Vec<usize> = all
@@ -164,23 +164,26 @@ fn table(checks: &[String], all: &[Judged]) {
     }
 }
 
-fn differs(judged: &Judged) -> bool {
-    judged.agreements.values().any(|agreement| *agreement == Agreement::Differs)
+fn differs(checked: &CheckedVersion) -> bool {
+    checked.agreements.values().any(|agreement| *agreement == Agreement::Differs)
 }
 
 /// Prints the differences and what to do; returns whether all agree.
-fn advise(all: &[Judged]) -> bool {
-    for judged in all.iter().filter(|judged| !judged.shapes.is_empty() && !judged.is_recorded) {
-        let checks: Vec<&str> = judged.shapes.iter().map(String::as_str).collect();
-        say(&format!("{}: the same facts in other shapes: {}", judged.version, checks.join(", ")));
+fn advise(all: &[CheckedVersion]) -> bool {
+    for checked in all.iter().filter(|checked| !checked.shapes.is_empty() && !checked.is_recorded) {
+        let checks: Vec<&str> = checked.shapes.iter().map(String::as_str).collect();
+        say(&format!("{}: the same facts in other shapes: {}", checked.version, checks.join(", ")));
     }
-    for judged in all.iter().filter(|judged| !judged.unknown.is_empty()) {
-        let names = judged.unknown.iter().map(|(name, count)| format!("{name} ({count})"));
+    for checked in all.iter().filter(|checked| !checked.unknown.is_empty()) {
+        let names = checked.unknown.iter().map(|(name, count)| format!("{name} ({count})"));
         let names: Vec<String> = names.collect();
-        say(&format!("{}: murmur doesn't know {}", judged.version, names.join(", ")));
+        say(&format!("{}: murmur doesn't know {}", checked.version, names.join(", ")));
     }
-    let (bad, good): (Vec<&Judged>, Vec<&Judged>) = all.iter().partition(|judged| differs(judged));
-    let list = |all: &[&Judged]| all.iter().map(|one| one.version.to_string()).collect::<Vec<_>>().join(", ");
+    let (bad, good): (Vec<&CheckedVersion>, Vec<&CheckedVersion>) =
+        all.iter().partition(|checked| differs(checked));
+    let list = |all: &[&CheckedVersion]| {
+        all.iter().map(|one| one.version.to_string()).collect::<Vec<_>>().join(", ")
+    };
     if !good.is_empty() {
         say(&format!(
             "{}: murmur reads the same. Commit {} with the page; the newest goes into .ci/versions.sh",

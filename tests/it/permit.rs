@@ -13,7 +13,6 @@ mod inbox;
 mod intruder;
 mod manager;
 mod named;
-mod patience;
 mod plan;
 mod questions;
 mod record;
@@ -21,6 +20,7 @@ mod restart;
 mod rules;
 mod shown;
 mod terminal;
+mod time_limits;
 mod undecided;
 mod waits;
 

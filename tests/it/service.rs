@@ -97,9 +97,9 @@ fn the_unit_is_installed_started_replaced_and_removed() {
     let printed = env.run(["service", "install", "--print"]);
     assert!(!unit(&env).exists() && asked(&env).is_empty());
     assert_snapshot!(env.run(["service", "install"]), @"
-    Wrote [ENV]/home/.config/systemd/user/murmur.service
+    wrote [ENV]/home/.config/systemd/user/murmur.service
     murmur runs as a service
-    It stops when you log out. To keep it running, run: loginctl enable-linger
+    it stops when you log out; to keep it running, run: loginctl enable-linger
     [exit 0]
     ");
     assert_eq!(format!("{}[exit 0]", std::fs::read_to_string(unit(&env)).unwrap()), printed);
@@ -107,7 +107,7 @@ fn the_unit_is_installed_started_replaced_and_removed() {
     assert_snapshot!(env.run(["service", "install"]), @"
     [ENV]/home/.config/systemd/user/murmur.service is up to date
     murmur runs as a service
-    It stops when you log out. To keep it running, run: loginctl enable-linger
+    it stops when you log out; to keep it running, run: loginctl enable-linger
     [exit 0]
     ");
     assert_snapshot!(env.run(["service", "status"]), @"
@@ -123,10 +123,10 @@ fn the_unit_is_installed_started_replaced_and_removed() {
     ");
     std::fs::remove_file(env.home().join("asked")).unwrap();
     assert_snapshot!(env.run(["service", "install"]), @"
-    Wrote [ENV]/home/.config/systemd/user/murmur.service, and saved the previous version as [ENV]/home/.config/systemd/user/murmur.service.murmur-[RANDOM]
-    To keep changes to it, use a drop-in: systemctl --user edit murmur.service
+    wrote [ENV]/home/.config/systemd/user/murmur.service, and saved the previous version as [ENV]/home/.config/systemd/user/murmur.service.murmur-[RANDOM]
+    to keep changes to it, use a drop-in: systemctl --user edit murmur.service
     murmur runs as a service
-    It stops when you log out. To keep it running, run: loginctl enable-linger
+    it stops when you log out; to keep it running, run: loginctl enable-linger
     [exit 0]
     ");
     assert_eq!(
@@ -137,12 +137,12 @@ fn the_unit_is_installed_started_replaced_and_removed() {
         "--user daemon-reload\n--user enable --now murmur.service\n--user restart murmur.service\n";
     assert_eq!(asked(&env), replaced);
     assert_snapshot!(env.run(["service", "uninstall"]), @"
-    Removed [ENV]/home/.config/systemd/user/murmur.service; hosted agents keep running
+    removed [ENV]/home/.config/systemd/user/murmur.service; hosted agents keep running
     [exit 0]
     ");
     assert!(!unit(&env).exists());
     assert_snapshot!(env.run(["service", "uninstall"]), @"
-    The service is not installed
+    the service is not installed
     [exit 0]
     ");
 }
@@ -159,7 +159,7 @@ fn refusals_of_the_service_manager_are_reported() {
     assert!(!unit(&env).exists());
     with_manager(&env, "enable) echo 'it is masked' >&2; exit 1 ;;");
     assert_snapshot!(env.run(["service", "install"]), @"
-    Wrote [ENV]/home/.config/systemd/user/murmur.service
+    wrote [ENV]/home/.config/systemd/user/murmur.service
     | error: systemctl --user enable --now murmur.service: it is masked
     | hint: see: murmur service status
     [exit 1]
@@ -200,7 +200,7 @@ fn an_unreachable_manager_prevents_install_but_not_uninstall() {
     [exit 1]
     "#);
     assert_snapshot!(env.run(["service", "uninstall"]), @"
-    Removed [ENV]/home/.config/systemd/user/murmur.service; hosted agents keep running
+    removed [ENV]/home/.config/systemd/user/murmur.service; hosted agents keep running
     | note: cannot reach the service manager: systemctl --user disable --now murmur.service: Failed to connect to bus: No medium found; if the daemon is running, stop it with: murmur stop
     [exit 0]
     ");

@@ -44,26 +44,26 @@ fn hooks_are_added_once_and_removed_without_a_trace() {
     let env = Env::new();
     write(&settings(&env), MINE);
     assert_snapshot!(setup(&env, &[]), @"
-    Configured murmur's hooks in [ENV]/home/.claude/settings.json
-    Saved the previous version as [ENV]/home/.claude/settings.json.murmur-[RANDOM]
+    configured murmur's hooks in [ENV]/home/.claude/settings.json
+    saved the previous version as [ENV]/home/.claude/settings.json.murmur-[RANDOM]
     [exit 0]
     ");
     let text = read(&settings(&env));
     assert_snapshot!(text);
     assert_snapshot!(setup(&env, &[]), @"
-    Already configured in [ENV]/home/.claude/settings.json
+    already configured in [ENV]/home/.claude/settings.json
     [exit 0]
     ");
     assert_eq!(read(&settings(&env)), text);
     assert_eq!(env.names(&env.home().join(".claude")), "settings.json\nsettings.json.murmur-backup");
     assert_snapshot!(setup(&env, &["--remove"]), @"
-    Removed murmur's hooks from [ENV]/home/.claude/settings.json, restoring its previous content
+    removed murmur's hooks from [ENV]/home/.claude/settings.json, restoring its previous content
     [exit 0]
     ");
     assert_eq!(read(&settings(&env)), MINE);
     assert_eq!(env.names(&env.home().join(".claude")), "settings.json");
     assert_snapshot!(setup(&env, &["--remove"]), @"
-    Not configured in [ENV]/home/.claude/settings.json
+    not configured in [ENV]/home/.claude/settings.json
     [exit 0]
     ");
     assert_eq!(env.names(&env.data()), "setup.lock");
@@ -73,17 +73,17 @@ fn hooks_are_added_once_and_removed_without_a_trace() {
 fn a_file_that_setup_created_is_removed_again() {
     let env = Env::new();
     assert_snapshot!(setup(&env, &[]), @"
-    Configured murmur's hooks in [ENV]/home/.claude/settings.json
+    configured murmur's hooks in [ENV]/home/.claude/settings.json
     [exit 0]
     ");
     assert_eq!(env.names(&env.home().join(".claude")), "settings.json");
     assert_snapshot!(setup(&env, &["--remove"]), @"
-    Removed [ENV]/home/.claude/settings.json, which contained only murmur's hooks
+    removed [ENV]/home/.claude/settings.json, which contained only murmur's hooks
     [exit 0]
     ");
     assert_eq!(env.names(&env.home().join(".claude")), "");
     assert_snapshot!(setup(&env, &["--remove"]), @"
-    Not configured in [ENV]/home/.claude/settings.json
+    not configured in [ENV]/home/.claude/settings.json
     [exit 0]
     ");
 }
@@ -97,12 +97,12 @@ fn each_scope_has_its_own_file() {
         let shown = env.murmur(["setup", "hooks", "--scope", scope]).at(&site).run();
         assert_eq!(
             shown,
-            format!("Configured murmur's hooks in {}/.claude/{file}\n[exit 0]", site.display())
+            format!("configured murmur's hooks in {}/.claude/{file}\n[exit 0]", site.display())
         );
     }
     let other = env.root().join("other");
     assert_snapshot!(env.murmur(["setup", "hooks"]).set("CLAUDE_CONFIG_DIR", &other).run(), @"
-    Configured murmur's hooks in [ENV]/other/settings.json
+    configured murmur's hooks in [ENV]/other/settings.json
     [exit 0]
     ");
     assert!(!settings(&env).exists());
@@ -128,13 +128,13 @@ fn a_changed_path_is_updated_and_the_users_edits_are_kept() {
     let moved = text.replace(hook.to_str().unwrap(), "/old/murmur-hook").replace("Bash(rm *)", "Bash(mv *)");
     write(&settings(&env), &moved);
     assert_snapshot!(setup(&env, &[]), @"
-    Updated murmur's hooks in [ENV]/home/.claude/settings.json
+    updated murmur's hooks in [ENV]/home/.claude/settings.json
     [exit 0]
     ");
     assert_eq!(read(&settings(&env)), text.replace("Bash(rm *)", "Bash(mv *)"));
     assert_eq!(read(&env.home().join(".claude/settings.json.murmur-backup")), MINE);
     assert_snapshot!(setup(&env, &["--remove"]), @"
-    Removed murmur's hooks from [ENV]/home/.claude/settings.json
+    removed murmur's hooks from [ENV]/home/.claude/settings.json
     [exit 0]
     ");
     assert_eq!(read(&settings(&env)), MINE.replace("Bash(rm *)", "Bash(mv *)"));
@@ -151,13 +151,13 @@ fn a_dry_run_shows_what_would_change_and_writes_nothing() {
     write(&settings(&env), "{\"model\":\"opus\"}");
     setup(&env, &[]);
     assert_snapshot!(setup(&env, &["--dry-run"]), @"
-    Dry run; nothing was changed.
-    Already configured in [ENV]/home/.claude/settings.json
+    dry run; nothing was changed
+    already configured in [ENV]/home/.claude/settings.json
     [exit 0]
     ");
     assert_snapshot!(setup(&env, &["--dry-run", "--remove"]), @r#"
-    Dry run; nothing was changed.
-    Would remove murmur's hooks from [ENV]/home/.claude/settings.json, restoring its previous content
+    dry run; nothing was changed
+    would remove murmur's hooks from [ENV]/home/.claude/settings.json, restoring its previous content
     --- [ENV]/home/.claude/settings.json
     +++ [ENV]/home/.claude/settings.json
     @@ -1,1 +1,1 @@
@@ -181,18 +181,18 @@ fn fix_flat_adds_no_hooks_and_fixes_the_file_of_its_scope() {
         env.murmur(words).at(&site.0).run()
     };
     assert_snapshot!(run(&["--scope", "local"]), @"
-    Fixed [ENV]/site/.claude/settings.local.json
-    Rewrote hooks.PostToolUse[0] in the nested form
-    Saved the previous version as [ENV]/site/.claude/settings.local.json.murmur-[RANDOM]
+    fixed [ENV]/site/.claude/settings.local.json
+    rewrote hooks.PostToolUse[0] in the nested form
+    saved the previous version as [ENV]/site/.claude/settings.local.json.murmur-[RANDOM]
     [exit 0]
     ");
     assert_eq!(read(&local), MINE);
     assert_snapshot!(run(&["--scope", "local"]), @"
-    No entry in [ENV]/site/.claude/settings.local.json is in the flat form
+    no entry in [ENV]/site/.claude/settings.local.json is in the flat form
     [exit 0]
     ");
     assert_snapshot!(run(&[]), @"
-    No entry in [ENV]/home/.claude/settings.json is in the flat form
+    no entry in [ENV]/home/.claude/settings.json is in the flat form
     [exit 0]
     ");
     assert!(!settings(&env).exists());
@@ -205,31 +205,31 @@ fn flat_entries_are_reported_and_rewritten_only_on_demand() {
         .replace("\"hooks\": [{ \"type\": \"command\", \"command\": \"mine\" }]", "\"command\": \"mine\"");
     write(&settings(&env), &flat);
     assert_snapshot!(setup(&env, &[]), @r#"
-    Configured murmur's hooks in [ENV]/home/.claude/settings.json
-    Saved the previous version as [ENV]/home/.claude/settings.json.murmur-[RANDOM]
+    configured murmur's hooks in [ENV]/home/.claude/settings.json
+    saved the previous version as [ENV]/home/.claude/settings.json.murmur-[RANDOM]
     | warning: [ENV]/home/.claude/settings.json:5:7: hooks.PostToolUse[0] has its command next to the matcher (flat form): Claude Code 2.1.197 silently ignores the whole file because of it, so your permissions.deny has no effect, 2.1.329 ignores the entry; `murmur setup hooks --fix-flat` rewrites it as {"matcher", "hooks": [...]}
     [exit 0]
     "#);
     assert!(read(&settings(&env)).contains("{ \"matcher\": \"Bash\", \"command\": \"mine\" }"));
     assert_snapshot!(setup(&env, &["--fix-flat"]), @"
-    Fixed [ENV]/home/.claude/settings.json
-    Rewrote hooks.PostToolUse[0] in the nested form
+    fixed [ENV]/home/.claude/settings.json
+    rewrote hooks.PostToolUse[0] in the nested form
     [exit 0]
     ");
     assert!(read(&settings(&env)).contains(MINE.lines().nth(4).unwrap()));
     assert_snapshot!(setup(&env, &["--fix-flat"]), @"
-    No entry in [ENV]/home/.claude/settings.json is in the flat form
+    no entry in [ENV]/home/.claude/settings.json is in the flat form
     [exit 0]
     ");
     assert_snapshot!(setup(&env, &["--remove"]), @"
-    Removed murmur's hooks from [ENV]/home/.claude/settings.json
+    removed murmur's hooks from [ENV]/home/.claude/settings.json
     [exit 0]
     ");
     assert_eq!(read(&settings(&env)), MINE);
     write(&settings(&env), "{\"disableAllHooks\": true}");
     assert_snapshot!(setup(&env, &[]), @"
-    Configured murmur's hooks in [ENV]/home/.claude/settings.json
-    Saved the previous version as [ENV]/home/.claude/settings.json.murmur-[RANDOM]
+    configured murmur's hooks in [ENV]/home/.claude/settings.json
+    saved the previous version as [ENV]/home/.claude/settings.json.murmur-[RANDOM]
     | warning: [ENV]/home/.claude/settings.json:1:2: disableAllHooks is true: Claude Code runs no hooks, not even murmur's; remove it to enable them
     [exit 0]
     ");

@@ -73,7 +73,7 @@ fn times(few: u64, many: u64) -> u64 {
 }
 
 /// A round takes a second or two; a minute each is for a busy machine.
-fn patience() -> Duration {
+fn time_limit() -> Duration {
     Duration::from_secs(60) * u32::try_from(rounds()).unwrap()
 }
 
@@ -96,7 +96,7 @@ fn lines_of(journal: &[Value]) -> BTreeMap<String, usize> {
 
 #[test]
 fn every_beat_has_one_line_however_often_the_daemon_is_killed() {
-    let env = Env::for_as_long_as(patience());
+    let env = Env::for_as_long_as(time_limit());
     let mut moments = Moments::new(0x6d75_726d_7572);
     let workspaces: Vec<_> = (0..WORKSPACES).map(|n| env.workspace(&format!("w{n}"), "Look.")).collect();
     let entries: Vec<Value> =
@@ -119,7 +119,7 @@ fn every_beat_has_one_line_however_often_the_daemon_is_killed() {
 
 #[test]
 fn every_beat_has_one_line_however_often_its_process_is_killed() {
-    let env = Env::for_as_long_as(patience());
+    let env = Env::for_as_long_as(time_limit());
     let mut moments = Moments::new(0x0062_6561_7473);
     let workspaces: Vec<_> = (0..WORKSPACES).map(|n| env.workspace(&format!("w{n}"), "Look.")).collect();
     for workspace in &workspaces {

@@ -111,7 +111,7 @@ pub trait Dialog: Debug + Send {
     }
 
     /// Whether the agent is told, and reports, why a call is denied.
-    fn tells_reasons(&self) -> bool {
+    fn sends_reasons(&self) -> bool {
         false
     }
 

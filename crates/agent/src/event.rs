@@ -347,12 +347,12 @@ impl RunResult {
     /// Whether the turn failed because somebody interrupted it. Claude Code only says in which state the turn was.
     #[must_use]
     pub fn is_interruption(subtype: &str, errors: &[&str]) -> bool {
-        let is_said = |error: &&str| {
+        let means_interruption = |error: &&str| {
             let state = error.strip_prefix(Self::DIAGNOSTIC);
             state.is_some_and(|state| state.starts_with(" result_type=user "))
                 || *error == "the turn was interrupted"
         };
-        subtype == "error_during_execution" && !errors.is_empty() && errors.iter().all(is_said)
+        subtype == "error_during_execution" && !errors.is_empty() && errors.iter().all(means_interruption)
     }
 
     /// The [`RunResult::subtype`] of a turn that reached the run's limit on its cost.

@@ -89,9 +89,9 @@ impl HookProgram {
     /// the same.
     pub fn find() -> io::Result<Self> {
         let own = std::env::current_exe()?;
-        let lean = own.with_file_name("murmur-hook");
-        if lean.is_file() {
-            return Ok(Self { program: lean, subcommand: "" });
+        let hook = own.with_file_name("murmur-hook");
+        if hook.is_file() {
+            return Ok(Self { program: hook, subcommand: "" });
         }
         // Linux appends this to the path of an executable that was replaced while running.
         let text = own.to_string_lossy();
@@ -101,7 +101,7 @@ impl HookProgram {
         }
         Err(io::Error::new(
             io::ErrorKind::NotFound,
-            format!("found neither {} nor {}", lean.display(), own.display()),
+            format!("found neither {} nor {}", hook.display(), own.display()),
         ))
     }
 

@@ -198,22 +198,26 @@ mod tests {
             ("/home/me/sho", "no heartbeat or workspace \"/home/me/sho\"; did you mean /home/me/shop?"),
             ("last", "there is no heartbeat yet; see: murmur list"),
         ] {
-            let told = choose(Noun::Heartbeat, typed, &candidates(), None).map_err(|failure| failure.line());
-            assert_eq!(told, Err(expected.to_owned()), "{typed}");
+            let message =
+                choose(Noun::Heartbeat, typed, &candidates(), None).map_err(|failure| failure.line());
+            assert_eq!(message, Err(expected.to_owned()), "{typed}");
         }
     }
 
     #[test]
     fn an_error_lists_few_of_many() {
         let many: Vec<Candidate> = (0..1_000).map(|number| Candidate::new(format!("a{number:03}"))).collect();
-        let told = choose(Noun::Agent, "a", &many, None).unwrap_err().line();
-        assert!(told.starts_with("1000 agents begin with \"a\"; use one of: a000, a001, "), "{told}");
-        assert!(told.ends_with(", a009, or 990 others"), "{told}");
+        let message = choose(Noun::Agent, "a", &many, None).unwrap_err().line();
+        assert!(message.starts_with("1000 agents begin with \"a\"; use one of: a000, a001, "), "{message}");
+        assert!(message.ends_with(", a009, or 990 others"), "{message}");
         let more: Vec<Candidate> =
             (0..ENOUGH).map(|number| Candidate::new(format!("a{number:05}"))).collect();
-        let told = choose(Noun::Agent, "a", &more, None).unwrap_err().line();
-        assert!(told.starts_with("10000 or more agents begin with \"a\"; use one of: a00000, "), "{told}");
-        assert!(told.ends_with(", a00009, or others"), "{told}");
+        let message = choose(Noun::Agent, "a", &more, None).unwrap_err().line();
+        assert!(
+            message.starts_with("10000 or more agents begin with \"a\"; use one of: a00000, "),
+            "{message}"
+        );
+        assert!(message.ends_with(", a00009, or others"), "{message}");
     }
 
     #[test]

@@ -110,10 +110,10 @@ pub fn run(
 /// Whether to pass this signal on to a command in our own process group and session: signals to the whole group have
 /// already reached it, but a hang-up only reaches the session leader.
 #[cfg(unix)]
-fn is_for_command(came: signals::ReceivedSignal) -> bool {
-    match came.from {
+fn is_for_command(received: signals::ReceivedSignal) -> bool {
+    match received.from {
         Sender::Other => true,
-        Sender::Kernel => came.signal == libc::SIGHUP && sys::process::leads_session(),
+        Sender::Kernel => received.signal == libc::SIGHUP && sys::process::leads_session(),
         Sender::Us => false,
     }
 }

@@ -38,9 +38,9 @@ pub struct ProgramOutput {
 }
 
 /// The first nonblank line, shortened and without secrets, escape codes and control characters.
-pub fn first_line(said: &[u8]) -> Option<String> {
-    let said = mask(&plain(said));
-    let line = said.lines().map(str::trim).find(|line| !line.is_empty())?;
+pub fn first_line(output: &[u8]) -> Option<String> {
+    let output = mask(&plain(output));
+    let line = output.lines().map(str::trim).find(|line| !line.is_empty())?;
     Some(line.chars().filter(|character| !character.is_control()).take(SHOWN).collect())
 }
 
@@ -96,7 +96,7 @@ async fn run(
     // Stays open until the answer: a program may exit when its stdin ends.
     let mut stdin = child.stdin.take();
     let (most, is_answer) = input.map_or((MAX_OUTPUT, None), |asked| (MAX_LINES, Some(asked.is_answer)));
-    let (mut said, mut complained) = (Vec::new(), Vec::new());
+    let (mut out, mut err) = (Vec::new(), Vec::new());
     let ended = timeout(limit, async {
         if let (Some(stdin), Some(input)) = (&mut stdin, input) {
             // It may not read it; then its exit or its silence is the answer.
@@ -104,8 +104,8 @@ async fn run(
         }
         tokio::select! {
             status = child.wait() => status.map(Some),
-            () = begins(&mut stdout, &mut said, most, is_answer) => Ok(None),
-            () = begins(&mut stderr, &mut complained, MAX_OUTPUT, None), if is_answer.is_none() => Ok(None),
+            () = begins(&mut stdout, &mut out, most, is_answer) => Ok(None),
+            () = begins(&mut stderr, &mut err, MAX_OUTPUT, None), if is_answer.is_none() => Ok(None),
         }
     });
     let ended = ended.await;
@@ -122,9 +122,9 @@ async fn run(
     if status.is_none() {
         child.wait().await?;
     }
-    rest(&stdout, &mut said, most);
-    rest(&stderr, &mut complained, MAX_OUTPUT);
-    Ok(ProgramOutput { status, stdout: said, stderr: complained })
+    rest(&stdout, &mut out, most);
+    rest(&stderr, &mut err, MAX_OUTPUT);
+    Ok(ProgramOutput { status, stdout: out, stderr: err })
 }
 
 /// Reads up to `most` bytes, or to a line that `is_answer`. A closed pipe does not mean that the program exited.

@@ -32,9 +32,9 @@ pub(super) async fn run<T: Send + 'static>(
 ) -> Result<T, Problem> {
     let begun = Instant::now();
     let cancel = Cancel::default();
-    let (tell, outputs) = oneshot::channel();
+    let (sender, outputs) = oneshot::channel();
     let given = cancel.clone();
-    std::thread::spawn(move || _ = tell.send(work(&given)));
+    std::thread::spawn(move || _ = sender.send(work(&given)));
     tokio::select! {
         done = timeout(limit.duration(), outputs) => match done {
             Ok(Ok(done)) => Ok(done),

@@ -87,8 +87,8 @@ impl GateCapture {
         let State { session, unusable, end, .. } = self.state.into_inner();
         let Some((id, recorder)) = session else { return FinishedCapture { session: None, lost: unusable } };
         let lost = recorder.lost().map(|lost| lost.reason);
-        let unsaid = recorder.finish(&end).err().map(|unsaid| Failure::of(&unsaid).line());
-        FinishedCapture { session: Some(id), lost: lost.or(unsaid) }
+        let unwritten = recorder.finish(&end).err().map(|unwritten| Failure::of(&unwritten).line());
+        FinishedCapture { session: Some(id), lost: lost.or(unwritten) }
     }
 
     fn begin(&self, command: Vec<String>) -> Result<(CaptureId, Recorder), StoreError> {

@@ -26,7 +26,7 @@ pub(super) async fn ask(
     let answer = match before {
         None => GateAnswer::Pass(format!("HEAD is {}", commits.head)),
         Some(before) if is_new(before, &commits, context, limit).await? => {
-            GateAnswer::Pass(told(before, &commits))
+            GateAnswer::Pass(reason(before, &commits))
         }
         Some(_) => GateAnswer::Skip("no new commits".to_owned()),
     };
@@ -78,7 +78,7 @@ fn known<'a>(before: &'a Commits, now: &Commits) -> Vec<&'a str> {
 }
 
 /// What the agent is told.
-fn told(before: &Commits, now: &Commits) -> String {
+fn reason(before: &Commits, now: &Commits) -> String {
     let last = now.branch.as_ref().and_then(|branch| before.branches.get(branch)).unwrap_or(&before.head);
     // Others may have committed during the last beat, too.
     let begun = before.begun.as_ref().filter(|_| *last == before.head);
@@ -130,7 +130,7 @@ mod tests {
             (at("t2", Some("topic"), &[]), "HEAD was t1 and is t2"),
             (at("n1", Some("new"), &[]), "HEAD was m1 (m0 before the last beat) and is n1"),
         ] {
-            assert_eq!(told(&moved, &now), expected);
+            assert_eq!(reason(&moved, &now), expected);
         }
     }
 }

@@ -234,7 +234,10 @@ fn described(ending: &ProgramEnd, limit: Interval) -> String {
             format!("exited, but left {} running, killed after {limit}", processes(*count))
         }
         ProgramEnd::Unkillable(count) => format!("left {} that could not be killed", processes(*count)),
-        ProgramEnd::Stopped(after) => format!("was stopped after {}s", after.as_secs()),
+        ProgramEnd::Stopped(after) => {
+            let whole_seconds = Duration::from_secs(after.as_secs());
+            format!("was stopped after {}", humantime::format_duration(whole_seconds))
+        }
         ProgramEnd::NotStarted(failure) => format!("cannot be started: {}", failure.line()),
     }
 }

@@ -88,11 +88,11 @@ impl Hinted for AskError {
 
 /// How long to wait for a person.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
+pub(super) struct WaitDeadlines {
     /// Until when to wait before deferring the call, if that is possible.
-    pub(super) hold: Instant,
+    pub(super) defer_at: Instant,
     /// Until when to wait in any case.
-    pub(super) last: Instant,
+    pub(super) ends_at: Instant,
 }
 
 /// Why a connection ended without an answer.
@@ -135,15 +135,16 @@ pub(super) fn ask(
         let left = context.left();
         Instant::now() + seconds.map_or(left, |seconds| Duration::from_secs(seconds.into()).min(left))
     };
-    let last = until(request.wait);
+    let ends_at = until(request.wait);
     let is_held = request.wait.is_none() && request.may_defer();
-    let patience = Patience { hold: if is_held { until(Some(DEFER_AFTER)) } else { last }, last };
+    let deadlines =
+        WaitDeadlines { defer_at: if is_held { until(Some(DEFER_AFTER)) } else { ends_at }, ends_at };
     let may_defer = || request.may_defer() && can_defer();
     // Kept open until the answer arrives: the beat's timeout is paused meanwhile.
     let mut host = None;
     let mut without_daemon = WithoutDaemon::new(request, context);
     let (mut was_reached, mut pause) = (false, MIN_PAUSE);
-    let give_up = (Instant::now() + CONNECT_TIMEOUT).min(last);
+    let give_up = (Instant::now() + CONNECT_TIMEOUT).min(ends_at);
     loop {
         let SocketPath { folder, name } = &context.socket;
         let broken = match socket::connect_blocking(folder, name) {
@@ -154,7 +155,7 @@ pub(super) fn ask(
                 if request.whom == Approver::Person && host.is_none() {
                     host = pause_timeout(request, context);
                 }
-                match converse(stream, &line, keys, patience, &may_defer) {
+                match converse(stream, &line, keys, deadlines, &may_defer) {
                     Ok(outcome) => return Ok(outcome),
                     Err(Broken::Over(AskError::Refused(why))) if keys.are_too_new(&why.to_string()) => {
                         keys = Keys::Earlier;
@@ -172,11 +173,11 @@ pub(super) fn ask(
         };
         let until = match (was_reached, request.whom) {
             // The daemon was there, so it will come back. Meanwhile, the hook does what the daemon would do.
-            (true, Approver::Person) => match without_daemon.check(patience, &may_defer) {
+            (true, Approver::Person) => match without_daemon.check(deadlines, &may_defer) {
                 Unattended::Decided(outcome) => return Ok(outcome),
                 Unattended::Waits(until) => until,
             },
-            (true, Approver::Model) if Instant::now() < last => last,
+            (true, Approver::Model) if Instant::now() < ends_at => ends_at,
             (false, _) if Instant::now() < give_up => give_up,
             _ if matches!(error.kind(), NotFound | ConnectionRefused) => return Err(AskError::NotRunning),
             _ => return Err(AskError::Unreachable(error)),
@@ -236,13 +237,13 @@ fn converse(
     mut stream: UnixStream,
     question: &[u8],
     keys: Keys,
-    patience: Patience,
+    deadlines: WaitDeadlines,
     may_defer: &impl Fn() -> bool,
 ) -> Result<AskOutcome, Broken> {
     stream.write_all(question)?;
     let mut received = LineBuffer::new(MAX_LINE);
-    if patience.hold < patience.last {
-        if let Some(reply) = receive(&mut stream, &mut received, patience.hold)? {
+    if deadlines.defer_at < deadlines.ends_at {
+        if let Some(reply) = receive(&mut stream, &mut received, deadlines.defer_at)? {
             return outcome_of(reply);
         }
         if may_defer() {
@@ -254,7 +255,7 @@ fn converse(
             }
         }
     }
-    if let Some(reply) = receive(&mut stream, &mut received, patience.last)? {
+    if let Some(reply) = receive(&mut stream, &mut received, deadlines.ends_at)? {
         return outcome_of(reply);
     }
     stream.write_all(&line("3", LATE, keys.late(may_defer(), false)))?;

@@ -95,7 +95,7 @@ fn write_in(dir: &DataDir, event: PulseEvent) -> Result<(), PulseError> {
     pulse.workspace = workspace.or(cwd).unwrap_or_default();
     pulse.current_task = task::get(dir, &pulse.agent_id);
     pulse.backend = backend.map(|backend| backend.to_string()).unwrap_or_default();
-    pulse.pid = ancestors::giver(owner::SESSION_VARIABLE);
+    pulse.pid = ancestors::setter(owner::SESSION_VARIABLE);
     match write::put(dir, pulse.clone()) {
         Err(error) if error.source.kind() == io::ErrorKind::NotFound => {}
         written => return Ok(written?),

@@ -1,7 +1,7 @@
 //! Decides about a request whose time is up while no daemon runs, as the daemon would have done: defers the call if
 //! that is allowed and a daemon would resume its beat, and otherwise reports that nobody answered.
 
-use super::ask::{AskOutcome, OUTCOME_TIMEOUT, Patience};
+use super::ask::{AskOutcome, OUTCOME_TIMEOUT, WaitDeadlines};
 use super::context::HookContext;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -50,9 +50,12 @@ impl<'a> WithoutDaemon<'a> {
     }
 
     /// Returns the outcome so far; `may_defer` tells whether the call may be deferred.
-    pub(super) fn check(&mut self, patience: Patience, may_defer: &impl Fn() -> bool) -> Unattended {
+    pub(super) fn check(&mut self, deadlines: WaitDeadlines, may_defer: &impl Fn() -> bool) -> Unattended {
         let now = Instant::now();
-        if self.deferred.is_none() && now >= patience.hold && (now >= patience.last || !self.was_held) {
+        if self.deferred.is_none()
+            && now >= deadlines.defer_at
+            && (now >= deadlines.ends_at || !self.was_held)
+        {
             self.was_held = true;
             if may_defer() {
                 let id = defer(self.request, self.context);
@@ -66,9 +69,9 @@ impl<'a> WithoutDaemon<'a> {
                 Unattended::Waits(*until)
             }
             Some(Deferred { id, .. }) => Unattended::Decided(AskOutcome::Deferred(id.clone())),
-            None if now >= patience.last => Unattended::Decided(AskOutcome::Expired(self.request.id(0))),
-            None if self.was_held => Unattended::Waits(patience.last),
-            None => Unattended::Waits(patience.hold),
+            None if now >= deadlines.ends_at => Unattended::Decided(AskOutcome::Expired(self.request.id(0))),
+            None if self.was_held => Unattended::Waits(deadlines.ends_at),
+            None => Unattended::Waits(deadlines.defer_at),
         }
     }
 }

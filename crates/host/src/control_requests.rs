@@ -176,7 +176,7 @@ impl Hook {
         command.args(words).envs(self.env.iter().map(|(name, value)| (name, value))).current_dir(&self.cwd);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut complaint = Vec::new();
-        let said = async {
+        let asking = async {
             let mut child = command.spawn().ok()?;
             // Own the child, so that it is killed when the request is withdrawn. It may be reaped with the agent's
             // orphans: only its output matters, not its exit status.
@@ -185,13 +185,13 @@ impl Hook {
             // A hook that fails at once reads nothing.
             let _unread = stdin.write_all(input.to_string().as_bytes()).await;
             drop(stdin);
-            let mut said = Vec::new();
-            let (read, _) = tokio::join!(stdout.read_to_end(&mut said), stderr.read_to_end(&mut complaint));
+            let mut output = Vec::new();
+            let (read, _) = tokio::join!(stdout.read_to_end(&mut output), stderr.read_to_end(&mut complaint));
             read.ok()?;
-            let answer: Value = serde_json::from_slice(&said).ok()?;
+            let answer: Value = serde_json::from_slice(&output).ok()?;
             decision(answer.get("hookSpecificOutput")?)
         };
-        let decision = said.await;
+        let decision = asking.await;
         decision.ok_or_else(|| match String::from_utf8_lossy(&complaint).trim() {
             "" => NoDecision::Silence,
             complaint => NoDecision::Complaint(complaint.to_owned()),

@@ -37,10 +37,10 @@ pub fn is_needed(prepared: &Prepared, backend: &Backend) -> bool {
     backend::dialog(backend, prepared.conversation.clone()).outlives_turn()
 }
 
-/// Talks with `partner` until the end of its turn or of its `output`. What it asks about is decided as in a beat.
+/// Talks with `agent` until the end of its turn or of its `output`. What it asks about is decided as in a beat.
 /// Blocks while the agent doesn't read what is written to `stdin`.
-pub async fn converse(partner: BeatAgent<'_>, mut output: mpsc::Receiver<Vec<u8>>, mut stdin: impl Write) {
-    let BeatAgent { agent, backend, prepared, decisions } = partner;
+pub async fn converse(agent: BeatAgent<'_>, mut output: mpsc::Receiver<Vec<u8>>, mut stdin: impl Write) {
+    let BeatAgent { agent, backend, prepared, decisions } = agent;
     // A recording is of what an agent does by itself.
     let conversation = Conversation { offers: Offers::default(), ..prepared.conversation.clone() };
     let mut dialog = backend::dialog(backend, conversation);

@@ -7,7 +7,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 /// How long clients have, in total, to read the remaining events.
-const LAST: Duration = Duration::from_secs(5);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Clients that are still connected when the agent has ended.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Drain {
         }
         let Some(mut serving) = self.serving else { return };
         self.over.send_replace(true);
-        if timeout(LAST, &mut serving).await.is_err() {
+        if timeout(DRAIN_TIMEOUT, &mut serving).await.is_err() {
             serving.abort();
         }
     }

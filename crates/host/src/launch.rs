@@ -212,7 +212,7 @@ pub enum LaunchError {
         stderr: String,
     },
     /// It took too long and was killed.
-    #[error("the host of {agent} did not listen within {} s and was ended{}", LISTEN_TIMEOUT.as_secs(), and_said(.stderr))]
+    #[error("the host of {agent} did not listen within {} and was ended{}", humantime::format_duration(LISTEN_TIMEOUT), and_said(.stderr))]
     Late {
         /// The agent.
         agent: AgentId,
@@ -282,9 +282,9 @@ impl Launch {
         let mut command = Command::from(command);
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).spawn().map_err(failed)?;
-        let heard = timeout(LISTEN_TIMEOUT, self.converse(&mut child)).await;
+        let report = timeout(LISTEN_TIMEOUT, self.converse(&mut child)).await;
         let stderr = || tail(&log_path, begin);
-        let up = match heard {
+        let up = match report {
             Ok(Ok(Some(StartReport::Ready { pid }))) => Ok(pid),
             Ok(Ok(Some(StartReport::Error(error)))) => Err(LaunchError::Refused(error)),
             Ok(Ok(None)) => {

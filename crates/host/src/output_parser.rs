@@ -136,11 +136,11 @@ mod tests {
     }
 
     fn stretch() -> impl Strategy<Value = (Channel, Vec<u8>)> {
-        let said = r#"{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}}"#;
+        let line = r#"{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}}"#;
         let piece = prop_oneof![
-            Just(format!("{said}\n")),
-            Just(said[..40].to_owned()),
-            Just(said[40..].to_owned() + "\n"),
+            Just(format!("{line}\n")),
+            Just(line[..40].to_owned()),
+            Just(line[40..].to_owned() + "\n"),
             Just("\n".to_owned()),
             Just("warning: ü\nand more".to_owned()),
             Just("y".repeat(MAX_STDERR_LINE - 3)),

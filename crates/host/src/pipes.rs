@@ -95,14 +95,14 @@ async fn readable(pipe: Option<&Receiver>) {
 /// blocks no one.
 pub(super) fn feed(mut stdin: ChildStdin) -> mpsc::Sender<Vec<u8>> {
     // One message per turn: more queue up only if the agent answers without being asked.
-    let (tell, mut told) = mpsc::channel::<Vec<u8>>(super::state::QUEUE);
+    let (sender, mut receiver) = mpsc::channel::<Vec<u8>>(super::state::QUEUE);
     tokio::spawn(async move {
-        while let Some(bytes) = told.recv().await {
+        while let Some(bytes) = receiver.recv().await {
             // The agent has closed its stdin; its exit tells the rest.
             if stdin.write_all(&bytes).await.is_err() {
                 return;
             }
         }
     });
-    tell
+    sender
 }

@@ -57,7 +57,7 @@ pub enum RunEnd {
     /// One of its calls had no decision, or ran against one, and it was killed.
     Breach {
         /// A description, from `undecided`, `breached` or `ran_denied`.
-        said: String,
+        what: String,
     },
     /// It had answered, and murmur ended it, since it would have waited for more messages: it exited with code 0 when
     /// its stdin was closed, or was killed because it didn't exit.

@@ -20,7 +20,7 @@ const CALLS: usize = 64;
 const ERROR: usize = 200;
 
 /// How much of a message to remember, in characters; it may be a little more.
-const SAID: usize = 4 << 10;
+const MAX_LAST_MESSAGE: usize = 4 << 10;
 
 /// Which pulses no hook writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub struct Pulses {
     /// Calls without a result: id, tool and action.
     calls: Vec<[String; 3]>,
     /// The beginning of the last message of the turn.
-    said: String,
+    last_message: String,
     /// The first line of a message that was sent before the session began.
     message: Option<String>,
     /// The call that was denied last, unless the agent has gone on since: its id, and what people are told.
@@ -64,8 +64,8 @@ impl Pulses {
             true => Unwritten::Failures,
             false => Unwritten::All,
         };
-        let (calls, said) = (Vec::new(), String::new());
-        Self { dir: dir.clone(), unwritten, common, calls, said, message: None, denied: None }
+        let (calls, last_message) = (Vec::new(), String::new());
+        Self { dir: dir.clone(), unwritten, common, calls, last_message, message: None, denied: None }
     }
 
     /// Handles what happens while the agent runs.
@@ -96,7 +96,7 @@ impl Pulses {
     }
 
     fn remember(&mut self, id: &str, tool: &str, action: String) {
-        self.said.clear();
+        self.last_message.clear();
         self.calls.retain(|[known, ..]| *known != id);
         if self.calls.len() == CALLS {
             self.calls.remove(0);
@@ -117,7 +117,7 @@ impl Pulses {
             Event::Session { id, .. } => {
                 // A resumed agent may have repeated its conversation.
                 self.calls.clear();
-                self.said.clear();
+                self.last_message.clear();
                 self.common.session_id =
                     Some(SessionId::new(id.clone())).filter(|id| !id.as_str().is_empty());
                 let last_action = "session began".to_owned();
@@ -129,8 +129,8 @@ impl Pulses {
                 self.put_message();
             }
             Event::Text { parent, text, .. } if parent.is_empty() => {
-                let room = SAID.saturating_sub(self.said.len());
-                self.said.extend(text.chars().take(room));
+                let room = MAX_LAST_MESSAGE.saturating_sub(self.last_message.len());
+                self.last_message.extend(text.chars().take(room));
             }
             Event::ToolUse { id, name, input, .. } if self.unwritten != Unwritten::Waits => {
                 self.remember(id, name, action::of(name, input.0.get()));
@@ -159,18 +159,18 @@ impl Pulses {
                     return;
                 }
                 // Results of the Agent Client Protocol have no text.
-                let said = std::mem::take(&mut self.said);
+                let last_message = std::mem::take(&mut self.last_message);
                 let errors = Some(result.errors_for_people().collect::<Vec<_>>().join("; "))
                     .filter(|errors| !errors.is_empty());
-                let text = result.text.clone().or(errors).unwrap_or(said);
+                let text = result.text.clone().or(errors).unwrap_or(last_message);
                 let is_canceled = result.stop_reason.as_deref() == Some(RunResult::CANCELED);
                 let after =
                     denied.filter(|_| is_canceled).map(|[_, what]| format!(", after murmur denied {what}"));
                 let text = text + &after.unwrap_or_default();
                 let error = result.is_error.then(|| first_line(&text, "failed"));
-                let said = brief::line(&mask(&text), ACTION);
+                let summary = brief::line(&mask(&text), ACTION);
                 let [tool_use_id, tool_name, last_action] =
-                    interrupted.unwrap_or_else(|| [String::new(), String::new(), said]);
+                    interrupted.unwrap_or_else(|| [String::new(), String::new(), summary]);
                 let tool_use_id = Some(tool_use_id).filter(|id| !id.is_empty());
                 let state = State::Idle;
                 self.put_unless_hooks_do(Pulse {

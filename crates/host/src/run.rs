@@ -212,7 +212,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         let mut stop = pin!(stop);
         let mut is_stopping = false;
         let mut holds = Holds::begin(self.spec.watched.as_ref());
-        let mut deaths = signal(SignalKind::child()).ok();
+        let mut child_signals = signal(SignalKind::child()).ok();
         // Reap children that died earlier: no signal comes for them.
         self.reap();
         loop {
@@ -249,7 +249,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                     memory::release();
                 }
                 // Adopted orphans that have died.
-                () = died(&mut deaths) => self.reap(),
+                () = died(&mut child_signals) => self.reap(),
             }
         }
     }
@@ -367,10 +367,10 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             Exit::Signal(number) => End::Signaled(signals::name(number)),
         };
         let unanswered = self.unanswered(at);
-        let unsaid = self.capture.finish(&end).err().map(|unsaid| Failure::of(&unsaid).to_string());
+        let unwritten = self.capture.finish(&end).err().map(|unwritten| Failure::of(&unwritten).to_string());
         let ending = stopping::ending(self.stopped, self.is_signaled, exit);
         let stderr = String::from_utf8_lossy(&self.stderr).into_owned();
-        let lost = lost.or(unsaid);
+        let lost = lost.or(unwritten);
         let refusals = match self.audit.refusals() {
             refusals if self.spec.is_audited => refusals,
             refusals => Refusals { failure: None, undecided: UndecidedCalls::default(), ..refusals },

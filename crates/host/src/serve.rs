@@ -37,7 +37,7 @@ pub(super) enum Command {
         /// The grace period.
         grace: Duration,
         /// Receives the final state.
-        tell: oneshot::Sender<State>,
+        reply: oneshot::Sender<State>,
     },
     /// List requests that wait for a person.
     Requests(oneshot::Sender<Waits>),
@@ -62,20 +62,20 @@ impl Handlers {
     }
 
     async fn ask<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Result<T, Failure> {
-        let (tell, told) = oneshot::channel();
-        self.commands.send(command(tell)).await.map_err(|_| OVER)?;
-        told.await.map_err(|_| OVER.into())
+        let (reply, receiver) = oneshot::channel();
+        self.commands.send(command(reply)).await.map_err(|_| OVER)?;
+        receiver.await.map_err(|_| OVER.into())
     }
 
     /// The hook's end of the connection: it waits until it disconnects.
     async fn wait(&self, wait: Wait, request: &Request) -> Result<UnixStream, Failure> {
         let (ours, mut theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
         let (waiting, until) = oneshot::channel();
-        self.ask(|tell| Command::Wait(wait, until, tell)).await?;
+        self.ask(|reply| Command::Wait(wait, until, reply)).await?;
         let taken = response_line(&request.msg_type, &request.id, payload(&json!({})).as_deref());
         tokio::spawn(async move {
             let _waiting: oneshot::Sender<()> = waiting;
-            let _told = theirs.write_all(&taken).await;
+            let _gone = theirs.write_all(&taken).await;
             while theirs.read(&mut [0; 256]).await.is_ok_and(|count| count > 0) {}
         });
         Ok(ours)
@@ -111,7 +111,7 @@ impl Handlers {
                 if text.trim().is_empty() {
                     return Err("the message is empty".into());
                 }
-                Answer::payload(&self.ask(|tell| Command::Send(text, tell)).await??)
+                Answer::payload(&self.ask(|reply| Command::Send(text, reply)).await??)
             }
             "interrupt" => {
                 caller.require_manager("direct agents")?;
@@ -121,7 +121,7 @@ impl Handlers {
                 caller.require_manager("direct agents")?;
                 let stop: Stop = read(given)?;
                 let (force, grace) = (stop.force, stop.grace_period()?);
-                Answer::payload(&self.ask(|tell| Command::Stop { force, grace, tell }).await?)
+                Answer::payload(&self.ask(|reply| Command::Stop { force, grace, reply }).await?)
             }
             "requests" => Answer::payload(&self.ask(Command::Requests).await?),
             "wait" => {

@@ -144,7 +144,7 @@ pub enum SendError {
     #[error("a beat has one prompt and takes no messages")]
     Beat,
     /// It is ending.
-    #[error("the agent is {0}")]
+    #[error("the agent is {0} and takes no more messages")]
     Ending(&'static str),
     /// The queue is full.
     #[error("{QUEUE} messages are already queued")]
@@ -154,8 +154,8 @@ pub enum SendError {
 impl Hinted for SendError {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Beat => "spawn a hosted agent with: murmur agent start".to_owned(),
-            Self::Ending(..) => "it takes no more messages".to_owned(),
+            Self::Beat => "start a hosted agent with: murmur agent start".to_owned(),
+            Self::Ending(..) => "start another one with: murmur agent start".to_owned(),
             Self::Full => "try again after the current turn".to_owned(),
         })
     }
@@ -168,7 +168,7 @@ pub enum InterruptError {
     #[error("a beat cannot be interrupted")]
     Beat,
     /// No turn is running.
-    #[error("the agent is {0}")]
+    #[error("the agent is {0}, so no turn can be interrupted")]
     NoTurn(&'static str),
 }
 
@@ -176,7 +176,7 @@ impl Hinted for InterruptError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Beat => "stop it with: murmur agent stop".to_owned(),
-            Self::NoTurn(..) => "only a running turn can be interrupted".to_owned(),
+            Self::NoTurn(..) => "see: murmur agent list".to_owned(),
         })
     }
 }

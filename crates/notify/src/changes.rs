@@ -214,10 +214,10 @@ mod tests {
         };
         let beat =
             Beat { id: "/site", outcome, is_waiting: false, was_stopped: false, cost_usd: Some(0.5), event };
-        beat_ended(state, beat, &Notify::default(), at(minute)).map(said)
+        beat_ended(state, beat, &Notify::default(), at(minute)).map(text_of)
     }
 
-    fn said(event: Event) -> String {
+    fn text_of(event: Event) -> String {
         format!("{} {}", event.kind.as_str(), event.text)
     }
 
@@ -253,7 +253,7 @@ mod tests {
         assert!(end(&mut state, OutcomeKind::Error, "b", 2).is_none());
         assert_eq!(wake_at(&state, &Notify::default(), &TimeZone::UTC), Some(at(10)));
         assert_eq!(cooled_down(&mut state, at(9)), []);
-        let events: Vec<String> = cooled_down(&mut state, at(10)).into_iter().map(said).collect();
+        let events: Vec<String> = cooled_down(&mut state, at(10)).into_iter().map(text_of).collect();
         assert_eq!(events, ["error b"]);
         // Flapping that ends where it began is no news.
         assert!(end(&mut state, OutcomeKind::Ok, "", 12).is_none());
@@ -266,10 +266,10 @@ mod tests {
         let (mut state, notify) = (State::default(), Notify::default());
         let stuck = |state: &mut State, kind, text: &str, minute| {
             let event = Event::new(kind, rfc3339(at(minute)), text);
-            happened(state, "/site", event, &notify, at(minute)).map(said)
+            happened(state, "/site", event, &notify, at(minute)).map(text_of)
         };
         let later = |state: &mut State, minute| -> Vec<String> {
-            cooled_down(state, at(minute)).into_iter().map(said).collect()
+            cooled_down(state, at(minute)).into_iter().map(text_of).collect()
         };
         assert_eq!(stuck(&mut state, EventKind::Stuck, "a", 0).as_deref(), Some("stuck a"));
         // Each kind has its own cooldown.
@@ -302,7 +302,7 @@ mod tests {
                 let beat = Beat { id: "/site", outcome, is_waiting, was_stopped, cost_usd: None, event };
                 record_beat(state, beat, &Notify::default(), at(minute));
             }
-            cooled_down(state, at(minute)).into_iter().map(said).collect::<Vec<_>>()
+            cooled_down(state, at(minute)).into_iter().map(text_of).collect::<Vec<_>>()
         };
         assert_eq!(missed(&mut state, &[Attention, Ok, Ok], 0), [""; 0]);
         assert_eq!(missed(&mut state, &[Ok, Error, Attention], 30), ["attention x"]);

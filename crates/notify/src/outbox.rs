@@ -97,8 +97,8 @@ pub fn due_at(state: &State, channel: &str, notify: &Notify, now: Timestamp) -> 
     let has_request = own.any(|entry| entry.event.kind == EventKind::Waiting);
     let channel = state.channels.get(channel);
     let retry = channel.and_then(|channel| channel.retry_at).unwrap_or(now).max(now);
-    let calm = channel.filter(|_| !has_request).and_then(|channel| burst_ends(channel, now));
-    let at = calm.map_or(retry, |calm| retry.max(calm));
+    let burst_end = channel.filter(|_| !has_request).and_then(|channel| burst_ends(channel, now));
+    let at = burst_end.map_or(retry, |burst_end| retry.max(burst_end));
     Some(notify.quiet_hours.as_ref().map_or(at, |quiet| quiet.until(at)))
 }
 

@@ -15,7 +15,6 @@ use sys::socket;
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::time::timeout;
 
 /// A connection.
 #[derive(Debug)]
@@ -55,10 +54,10 @@ impl Hinted for AskError {
 }
 
 impl Client {
-    /// Connects to the socket `name` in `folder`, at most for `patience`.
-    pub async fn connect(folder: &Path, name: &str, patience: Duration) -> Result<Self, AskError> {
-        let connecting = timeout(patience, socket::connect(folder, name)).await;
-        Ok(Self::new(connecting.map_err(|_| AskError::Silent(patience))??))
+    /// Connects to the socket `name` in `folder`, at most for `timeout`.
+    pub async fn connect(folder: &Path, name: &str, timeout: Duration) -> Result<Self, AskError> {
+        let connecting = tokio::time::timeout(timeout, socket::connect(folder, name)).await;
+        Ok(Self::new(connecting.map_err(|_| AskError::Silent(timeout))??))
     }
 
     /// Uses `stream`.
@@ -95,14 +94,14 @@ impl Client {
         Ok(id)
     }
 
-    /// Sends a request and waits for the response, at most for `patience`. Events that arrive meanwhile are dropped.
+    /// Sends a request and waits for the response, at most for `timeout`. Events that arrive meanwhile are dropped.
     pub async fn answer(
         &mut self,
         msg_type: &str,
         payload: Value,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Value, AskError> {
-        self.answer_as(msg_type, payload, patience).await
+        self.answer_as(msg_type, payload, timeout).await
     }
 
     /// Like [`Self::answer`], but parses the payload as a `T`.
@@ -110,7 +109,7 @@ impl Client {
         &mut self,
         msg_type: &str,
         payload: Value,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<T, AskError> {
         let answering = async {
             let id = self.ask(msg_type, payload).await?;
@@ -122,12 +121,12 @@ impl Client {
                 }
             }
         };
-        timeout(patience, answering).await.unwrap_or(Err(AskError::Silent(patience)))
+        tokio::time::timeout(timeout, answering).await.unwrap_or(Err(AskError::Silent(timeout)))
     }
 
     /// Follows the events from `from` on, or new ones only.
-    pub async fn attach(&mut self, from: Option<u64>, patience: Duration) -> Result<Value, AskError> {
-        self.answer("attach", serde_json::json!({ "from": from }), patience).await
+    pub async fn attach(&mut self, from: Option<u64>, timeout: Duration) -> Result<Value, AskError> {
+        self.answer("attach", serde_json::json!({ "from": from }), timeout).await
     }
 
     /// The next line, a response or an event.

@@ -21,7 +21,7 @@ pub struct Lines<R> {
     from: R,
     longest: usize,
     /// How long a line may take from its first byte to its last.
-    patience: Option<Duration>,
+    line_timeout: Option<Duration>,
     buffer: LineBuffer,
     begun: Option<Instant>,
 }
@@ -41,9 +41,9 @@ pub enum LineError {
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    /// Reads lines of at most `longest` bytes. With `patience`, a line that takes longer is an error.
-    pub fn new(from: R, longest: usize, patience: Option<Duration>) -> Self {
-        Self { from, longest, patience, buffer: LineBuffer::new(longest), begun: None }
+    /// Reads lines of at most `longest` bytes. With `line_timeout`, a line that takes longer is an error.
+    pub fn new(from: R, longest: usize, line_timeout: Option<Duration>) -> Self {
+        Self { from, longest, line_timeout, buffer: LineBuffer::new(longest), begun: None }
     }
 
     /// The next line without its newline; `None` at the end. An unterminated last line is ignored.
@@ -76,11 +76,11 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         let length = space.len();
         space.reserve(CHUNK);
         let reading = self.from.read_buf(space);
-        let read = match (self.patience, length) {
-            (Some(patience), 1..) => {
+        let read = match (self.line_timeout, length) {
+            (Some(line_timeout), 1..) => {
                 let begun = *self.begun.get_or_insert_with(Instant::now);
-                let read = timeout_at(begun + patience, reading).await;
-                read.map_err(|_| LineError::Slow(patience))?
+                let read = timeout_at(begun + line_timeout, reading).await;
+                read.map_err(|_| LineError::Slow(line_timeout))?
             }
             _ => reading.await,
         };

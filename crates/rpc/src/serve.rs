@@ -23,10 +23,10 @@ use tokio::time::timeout;
 const LINE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long to wait for clients that don't read when the server shuts down.
-const LAST: Duration = Duration::from_secs(1);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Errors for a client that finds no room, and for one that is dropped.
-const TURNED_AWAY: (&str, &str) =
+const REJECTED: (&str, &str) =
     ("too many clients are connected, and each waits for an answer or for events", "try again later");
 const DROPPED: (&str, &str) =
     ("too many clients are connected, and this one was idle the longest", "connect again");
@@ -87,7 +87,7 @@ pub async fn serve(
                         let (service, over) = (service.clone(), over.clone());
                         clients.add(Arc::clone(&caller), |activity| converse(stream, caller, service, over, activity));
                     } else {
-                        let _no_room = stream.try_write(&goodbye(&TURNED_AWAY));
+                        let _no_room = stream.try_write(&last_line(&REJECTED));
                     }
                 }
                 // Probably out of file descriptors: drop a client instead of spinning.
@@ -106,7 +106,7 @@ pub async fn serve(
 }
 
 /// The last line for a client that is dropped, sent only if there is room for it at once.
-fn goodbye((what, hint): &(&str, &str)) -> Vec<u8> {
+fn last_line((what, hint): &(&str, &str)) -> Vec<u8> {
     response_line("", "", Err(&Failure::new(*what).hint(*hint)))
 }
 
@@ -138,7 +138,7 @@ async fn converse<S: Service>(
             // A client that was idle when it was told to leave goes, even if it has sent a request since.
             biased;
             () = activity.dropped(), if is_idle => {
-                let _no_room = writing.try_write(&goodbye(&DROPPED));
+                let _no_room = writing.try_write(&last_line(&DROPPED));
                 return;
             }
             // Send events while a request is in progress.
@@ -188,7 +188,7 @@ async fn answered(asked: &mut Option<Asked>) -> (Request, Answer) {
 /// Writes output or waits for some. `None` if the client is gone, or doesn't read during shutdown.
 async fn flow(output: &mut Output, writing: &mut OwnedWriteHalf, is_over: bool) -> Option<()> {
     let flowing = output.flow(writing);
-    if is_over { timeout(LAST, flowing).await.ok()?.ok() } else { flowing.await.ok() }
+    if is_over { timeout(DRAIN_TIMEOUT, flowing).await.ok()?.ok() } else { flowing.await.ok() }
 }
 
 fn complain(output: &mut Output, error: Failure) {
@@ -229,9 +229,9 @@ async fn hand_over(
             return;
         }
     }
-    let (reading, said) = lines.into_parts();
+    let (reading, rest) = lines.into_parts();
     let Ok(mut client) = reading.reunite(writing) else { return };
-    if other.write_all(&said).await.is_ok() {
+    if other.write_all(&rest).await.is_ok() {
         tokio::select! {
             _one_left = tokio::io::copy_bidirectional(&mut client, &mut other) => {}
             _ = over.wait_for(|is_over| *is_over) => {}

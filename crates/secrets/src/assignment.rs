@@ -49,7 +49,7 @@ pub(super) fn find(text: &Text<'_>, at: usize, end: usize) -> Option<Finding> {
     if (is_element && !text.starts(value.end, b"</")) || is_closed(text, at, end, value) {
         return None;
     }
-    let level = judge(text, name, meaning, style, value)?;
+    let level = classify(text, name, meaning, style, value)?;
     Some(Finding { start: value.start, end: value.end, kind: SecretKind::Assignment, level })
 }
 
@@ -155,13 +155,13 @@ fn next(text: &Text<'_>, at: usize, name: &[u8], meaning: Name, value_at: usize)
     let has = |word: &str| memchr::memmem::find(before, word.as_bytes()).is_some();
     let value = Value::at(text, value_at)?;
     // `the token is …`
-    let value = match value.judged(text) {
+    let value = match value.classified_part(text) {
         b"is" | b"was" | b"are" => {
             Value::at(text, value.end + text.run_of(value.end, 8, |byte| byte == b' '))?
         }
         _ => value,
     };
-    let bytes = value.judged(text);
+    let bytes = value.classified_part(text);
     if is_placeholder(bytes) || is_small_word(bytes) || bytes.len() < 3 {
         return None;
     }
@@ -192,8 +192,8 @@ fn next(text: &Text<'_>, at: usize, name: &[u8], meaning: Name, value_at: usize)
 }
 
 /// Returns the confidence that `value` is a secret, if it may be one.
-fn judge(text: &Text<'_>, name: &[u8], meaning: Name, style: Style, value: Value) -> Option<Level> {
-    let bytes = value.judged(text);
+fn classify(text: &Text<'_>, name: &[u8], meaning: Name, style: Style, value: Value) -> Option<Level> {
+    let bytes = value.classified_part(text);
     if is_placeholder(bytes) || bytes.iter().all(u8::is_ascii_digit) && bytes.len() < 8 {
         return None;
     }
@@ -250,7 +250,7 @@ fn is_quoted_secret(meaning: Name, bytes: &[u8]) -> bool {
 
 /// Whether an unquoted value is a secret and not code or prose.
 fn is_bare_secret(text: &Text<'_>, name: &[u8], meaning: Name, style: Style, value: Value) -> bool {
-    let bytes = value.judged(text);
+    let bytes = value.classified_part(text);
     let has_digit = bytes.iter().any(u8::is_ascii_digit);
     let has_sign = bytes.iter().any(|byte| byte.is_ascii_graphic() && b"!@#%^*+~$?".contains(byte));
     let is_odd = has_digit || has_sign || !bytes.is_ascii();

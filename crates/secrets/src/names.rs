@@ -268,10 +268,10 @@ fn words(name: &str) -> Vec<&str> {
     let mut start = 0;
     for at in 0..=bytes.len() {
         let is_gap = bytes.get(at).is_none_or(|byte| !byte.is_ascii_alphanumeric());
-        let is_hump = at > 0
+        let is_case_change = at > 0
             && bytes.get(at).is_some_and(u8::is_ascii_uppercase)
             && bytes.get(at - 1).is_some_and(u8::is_ascii_lowercase);
-        if is_gap || is_hump {
+        if is_gap || is_case_change {
             if at > start {
                 words.push(&name[start..at]);
             }
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn names_are_classified() {
-        for (name, said) in [
+        for (name, expected) in [
             ("DB_PASSWORD", Some(Name::Password)),
             ("dbPass", Some(Name::Password)),
             ("Pwd", Some(Name::Password)),
@@ -326,7 +326,7 @@ mod tests {
             ("monkey", None),
             ("Set-Cookie", Some(Name::SetCookie)),
         ] {
-            assert_eq!(read(name.as_bytes()), said, "{name}");
+            assert_eq!(read(name.as_bytes()), expected, "{name}");
         }
         assert_eq!(words("aBigName_of-words"), ["a", "Big", "Name", "of", "words"]);
         assert!(

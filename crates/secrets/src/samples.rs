@@ -51,18 +51,18 @@ fn generated(shape: &str) -> String {
     const UPPER: &[u8] = b"A2BC3DE4FG5HI6JK7LMNOPQRSTUVWXYZ";
     const LOWER: &[u8] = b"a1b2c3d4e5f6g7h8i9j0klmnopqrstuvwxyz";
     const BOTH: &[u8] = b"aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uVwXyZ";
-    let mut said = String::new();
+    let mut sample = String::new();
     let mut seed = 7_u64;
     let mut rest = shape;
     while let Some((before, after)) = rest.split_once('{') {
         let Some((part, after)) = after.split_once('}').filter(|(part, _)| {
             part.len() > 1 && part.is_ascii() && part[1..].bytes().all(|byte| byte.is_ascii_digit())
         }) else {
-            write!(said, "{before}{{").unwrap();
+            write!(sample, "{before}{{").unwrap();
             rest = after;
             continue;
         };
-        said.push_str(before);
+        sample.push_str(before);
         let alphabet = match part.as_bytes()[0] {
             b'h' => HEX,
             b'd' => &HEX[..10],
@@ -73,11 +73,11 @@ fn generated(shape: &str) -> String {
         };
         for _ in 0..part[1..].parse::<usize>().unwrap() {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            said.push(char::from(alphabet[usize::try_from(seed >> 33).unwrap() % alphabet.len()]));
+            sample.push(char::from(alphabet[usize::try_from(seed >> 33).unwrap() % alphabet.len()]));
         }
         rest = after;
     }
-    said + rest
+    sample + rest
 }
 
 /// `token` in various contexts.

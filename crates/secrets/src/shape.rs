@@ -58,9 +58,9 @@ fn token(text: &Text<'_>, at: usize, provider: &Provider) -> Option<usize> {
     let start = at + provider.prefix.len();
     let end = body(text, start, provider.body)?;
     // A short prefix also starts ordinary words.
-    let told = &text.bytes[start..end];
-    let has_digit = told.iter().any(u8::is_ascii_digit);
-    let has_upper = told.iter().any(u8::is_ascii_uppercase);
+    let body_bytes = &text.bytes[start..end];
+    let has_digit = body_bytes.iter().any(u8::is_ascii_digit);
+    let has_upper = body_bytes.iter().any(u8::is_ascii_uppercase);
     let is_likely = match provider.prefix.len() {
         ..=2 => has_digit,
         3 => has_digit || has_upper,

@@ -55,7 +55,7 @@ impl Value {
     }
 
     /// The part of the value that is classified.
-    pub(super) fn judged<'a>(&self, text: &Text<'a>) -> &'a [u8] {
+    pub(super) fn classified_part<'a>(&self, text: &Text<'a>) -> &'a [u8] {
         let bytes = &text.bytes[self.start..self.end.min(self.start + MAX_CLASSIFIED)];
         text.count(bytes.len());
         bytes

@@ -18,13 +18,13 @@ Exit codes: 0 allowed, 1 refused, 2 wrong usage, 3 in doubt, 4 refused unless a 
 ";
 
 fn main() -> ExitCode {
-    let said = match parse(std::env::args().skip(1)) {
+    let done = match parse(std::env::args().skip(1)) {
         Ok(None) => write!(io::stdout(), "{USAGE}").map(|()| ExitCode::SUCCESS),
         Ok(Some((command, place))) => say(&inspect(&command, &place)),
         Err(problem) => writeln!(io::stderr(), "error: {problem}\nhint: run: shell-guard --help")
             .map(|()| ExitCode::from(2)),
     };
-    said.unwrap_or(ExitCode::FAILURE)
+    done.unwrap_or(ExitCode::FAILURE)
 }
 
 /// Wrong usage.

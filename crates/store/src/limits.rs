@@ -346,8 +346,8 @@ mod tests {
         assert_eq!(rejected(&reports), Some(limit()));
         let mut reports = Reports::default();
         assert!(reports.observe(&message, now()));
-        let said = RateLimit { utilization: None, ..report("seven_day", "rejected", in_hours(3)) };
-        assert_eq!(rejected(&reports), Some(said));
+        let expected = RateLimit { utilization: None, ..report("seven_day", "rejected", in_hours(3)) };
+        assert_eq!(rejected(&reports), Some(expected));
     }
 
     #[test]

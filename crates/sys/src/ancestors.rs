@@ -126,7 +126,7 @@ pub fn all() -> Vec<u32> {
 /// If the variable is unset or an environment is not readable, returns the nearest ancestor that isn't a shell.
 /// `None` if that is unknown, for example without /proc.
 #[must_use]
-pub fn giver(name: &str) -> Option<u32> {
+pub fn setter(name: &str) -> Option<u32> {
     let first = std::os::unix::process::parent_id();
     let value = std::env::var_os(name).filter(|value| !value.is_empty());
     let found = value.and_then(|value| {

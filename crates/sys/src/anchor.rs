@@ -121,12 +121,12 @@ mod tests {
         use tokio::signal::unix::{SignalKind, signal};
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("hosts")).unwrap();
-        let mut told = signal(SignalKind::from_raw(Signal::URG.as_raw())).unwrap();
+        let mut signals = signal(SignalKind::from_raw(Signal::URG.as_raw())).unwrap();
         let anchor = Anchor::new(folder.path()).unwrap();
         anchor.signal_removals(Signal::URG).unwrap();
         for _ in 0..2 {
             std::fs::remove_dir(folder.path().join("hosts")).unwrap();
-            told.recv().await.unwrap();
+            signals.recv().await.unwrap();
             std::fs::create_dir(folder.path().join("hosts")).unwrap();
         }
     }

@@ -63,8 +63,8 @@ mod linux {
         }
 
         pub(super) fn wait(&self) -> rustix::io::Result<()> {
-            let mut came = [Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }; 2];
-            epoll::wait(&self.set, &mut came[..], None)?;
+            let mut events = [Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }; 2];
+            epoll::wait(&self.set, &mut events[..], None)?;
             Ok(())
         }
 
@@ -103,11 +103,11 @@ mod kqueue {
             let _woken_already = self.ask(&[waking(EventFlags::empty(), UserFlags::TRIGGER)], &mut []);
         }
 
-        fn ask(&self, changes: &[Event], came: &mut [Event]) -> rustix::io::Result<()> {
+        fn ask(&self, changes: &[Event], events: &mut [Event]) -> rustix::io::Result<()> {
             // SAFETY: `Arrivals` keeps the descriptor open for as long as this queue exists.
             #[expect(unsafe_code, reason = "kqueue takes raw descriptors")]
             unsafe {
-                kqueue::kevent(&self.0, changes, came, None)?;
+                kqueue::kevent(&self.0, changes, events, None)?;
             }
             Ok(())
         }
@@ -134,15 +134,15 @@ mod tests {
         arrivals.wait().unwrap();
 
         // There is unread input but nothing new, so only the wake can end this wait.
-        let (tell, told) = std::sync::mpsc::channel();
+        let (sender, receiver) = std::sync::mpsc::channel();
         let waiting = Arc::clone(&arrivals);
         let thread = std::thread::spawn(move || {
             waiting.wait().unwrap();
-            tell.send(()).unwrap();
+            sender.send(()).unwrap();
         });
-        assert!(told.try_recv().is_err());
+        assert!(receiver.try_recv().is_err());
         arrivals.wake();
-        told.recv().unwrap();
+        receiver.recv().unwrap();
         thread.join().unwrap();
 
         // A wake before the wait counts as well.

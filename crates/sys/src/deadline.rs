@@ -42,19 +42,19 @@ pub fn exit_after(limit: Duration) {
     set(timer(limit, Duration::ZERO));
 }
 
-/// Locks `file`, waiting at most `patience` for another holder. Returns whether it got the lock.
+/// Locks `file`, waiting at most `timeout` for another holder. Returns whether it got the lock.
 ///
 /// Call this from one thread only, in a process that has called [`exit_after`].
-pub fn lock_within(file: &File, patience: Duration) -> io::Result<bool> {
+pub fn lock_within(file: &File, timeout: Duration) -> io::Result<bool> {
     match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => return Ok(true),
-        Err(Errno::WOULDBLOCK) if !patience.is_zero() => {}
+        Err(Errno::WOULDBLOCK) if !timeout.is_zero() => {}
         Err(Errno::WOULDBLOCK) => return Ok(false),
         Err(errno) => return Err(errno.into()),
     }
     INTERRUPTS.store(true, Ordering::Relaxed);
     // Repeats, because the first signal may arrive before the wait has begun.
-    let last = set(timer(patience, patience));
+    let last = set(timer(timeout, timeout));
     let taken = rustix::fs::flock(file, FlockOperation::LockExclusive);
     set(last);
     INTERRUPTS.store(false, Ordering::Relaxed);

@@ -73,12 +73,12 @@ impl Failure {
     #[must_use]
     pub fn of_chain<'a>(chain: impl Iterator<Item = &'a (dyn Error + 'static)>) -> Self {
         let (mut what, mut causes) = (String::new(), Vec::<String>::new());
-        for said in chain.map(ToString::to_string) {
+        for message in chain.map(ToString::to_string) {
             // The first message, or a more specific version of it.
-            if causes.is_empty() && said.starts_with(&what) {
-                what = said;
-            } else if !what.contains(&said) && !causes.iter().any(|cause| cause.contains(&said)) {
-                causes.push(said);
+            if causes.is_empty() && message.starts_with(&what) {
+                what = message;
+            } else if !what.contains(&message) && !causes.iter().any(|cause| cause.contains(&message)) {
+                causes.push(message);
             }
         }
         Self { what, cause: (!causes.is_empty()).then(|| causes.join(": ")), ..Self::default() }
@@ -185,8 +185,8 @@ impl From<&str> for Failure {
 /// Formats `error` without the "(os error N)" suffix.
 #[must_use]
 pub fn without_number(error: &std::io::Error) -> String {
-    let said = error.to_string();
-    said.split(" (os error ").next().unwrap_or(&said).to_owned()
+    let text = error.to_string();
+    text.split(" (os error ").next().unwrap_or(&text).to_owned()
 }
 
 /// Says why a connection failed: as [`without_number`], or in words what is wrong with a certificate, for which TLS has
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_failed_connection_is_described_in_words() {
-        for (said, expected) in [
+        for (message, expected) in [
             ("Connection refused (os error 111)", "Connection refused"),
             (
                 "invalid peer certificate: UnknownIssuer",
@@ -254,7 +254,7 @@ mod tests {
             ),
             ("invalid peer certificate: BadEncoding", "its certificate is not valid"),
         ] {
-            assert_eq!(connection_failure(&io::Error::other(said)), expected);
+            assert_eq!(connection_failure(&io::Error::other(message)), expected);
         }
     }
 

@@ -114,7 +114,7 @@ pub fn is_alive(pid: u32) -> bool {
 /// Whether `pid` was killed or is exiting but still holds its files and locks. Always false except on Linux.
 #[cfg(unix)]
 #[must_use]
-pub fn is_doomed(pid: u32) -> bool {
+pub fn is_exiting(pid: u32) -> bool {
     #[cfg(target_os = "linux")]
     {
         /// `PF_EXITING` from the kernel's `sched.h`.
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn this_process_is_alive_and_an_earlier_one_with_its_pid_is_not() {
         let us = Identity::ours();
-        assert!(us.is_alive() && !is_doomed(us.pid));
+        assert!(us.is_alive() && !is_exiting(us.pid));
         assert!(!Identity { started: us.started - 1, ..us.clone() }.is_alive());
         assert!(!Identity { boot: "another".to_owned(), ..us }.is_alive());
     }
@@ -284,7 +284,7 @@ mod tests {
             exited,
         )
         .unwrap();
-        assert!(!identity.is_alive() && is_doomed(pid));
+        assert!(!identity.is_alive() && is_exiting(pid));
         child.wait().unwrap();
         assert!(!identity.is_alive());
     }

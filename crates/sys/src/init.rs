@@ -87,14 +87,14 @@ fn attend(worker: Pid, awaited: &[i32]) -> i32 {
 /// Terminates the remaining children and waits for them. The kernel kills the others after us.
 fn end_the_rest(awaited: &[i32]) {
     let deadline = Instant::now() + GRACE;
-    let mut told = HashSet::new();
+    let mut terminated = HashSet::new();
     loop {
         while matches!(reap(), Dead::Child(..)) {}
         let left = process::children();
         if left.is_empty() {
             return;
         }
-        for child in left.into_iter().filter(|child| told.insert(*child)) {
+        for child in left.into_iter().filter(|child| terminated.insert(*child)) {
             process::signal(child, Signal::TERM);
         }
         let rest = deadline.saturating_duration_since(Instant::now());
@@ -144,13 +144,13 @@ fn next(awaited: &[i32], limit: Option<Duration>) -> Option<Signal> {
     let limit = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
     // SAFETY: the set is initialized, `info` has room for the result, and the limit is null or outlives the call.
     #[expect(unsafe_code, reason = "rustix has no signal sets")]
-    let (came, info) = unsafe {
-        let came = libc::sigtimedwait(&raw const set, info.as_mut_ptr(), limit);
-        (came, info.assume_init())
+    let (received, info) = unsafe {
+        let received = libc::sigtimedwait(&raw const set, info.as_mut_ptr(), limit);
+        (received, info.assume_init())
     };
     let is_the_kernels = info.si_code > 0;
-    if came == libc::SIGCHLD || is_the_kernels && came != libc::SIGHUP {
+    if received == libc::SIGCHLD || is_the_kernels && received != libc::SIGHUP {
         return None;
     }
-    Signal::from_named_raw(came)
+    Signal::from_named_raw(received)
 }

@@ -94,14 +94,14 @@ mod tests {
         let ours = std::process::id().to_string();
         let manager = Manager::connect(path.as_os_str(), Some("3000000"), Some(&ours)).unwrap();
         assert_eq!(manager.alive_every(), Some(Duration::from_millis(1500)));
-        let mut told = [0; 64];
+        let mut buffer = [0; 64];
         type Tell = fn(&Manager) -> io::Result<()>;
         let tells: [(Tell, &str); 3] =
             [(Manager::ready, "READY=1"), (Manager::alive, "WATCHDOG=1"), (Manager::stopping, "STOPPING=1")];
         for (tell, expected) in tells {
             tell(&manager).unwrap();
-            let read = socket.recv(&mut told).unwrap();
-            assert_eq!(&told[..read], expected.as_bytes());
+            let read = socket.recv(&mut buffer).unwrap();
+            assert_eq!(&buffer[..read], expected.as_bytes());
         }
         // Another process's watchdog, or an invalid value, is ignored.
         for (span, pid) in
@@ -125,8 +125,8 @@ mod tests {
         let address = std::os::unix::net::SocketAddr::from_abstract_name(&name).unwrap();
         let socket = UnixDatagram::bind_addr(&address).unwrap();
         Manager::connect(OsStr::new(&format!("@{name}")), None, None).unwrap().ready().unwrap();
-        let mut told = [0; 64];
-        let read = socket.recv(&mut told).unwrap();
-        assert_eq!(&told[..read], b"READY=1");
+        let mut buffer = [0; 64];
+        let read = socket.recv(&mut buffer).unwrap();
+        assert_eq!(&buffer[..read], b"READY=1");
     }
 }

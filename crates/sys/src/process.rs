@@ -174,16 +174,16 @@ impl From<ExitStatus> for Exit {
 /// a child has to survive.
 ///
 /// # Errors
-/// The number of processes left after `patience`, for example because they belong to another user.
-pub async fn end_all_children(patience: Duration) -> Result<(), usize> {
+/// The number of processes left after `timeout`, for example because they belong to another user.
+pub async fn end_all_children(timeout: Duration) -> Result<(), usize> {
     if !any_child() {
         return Ok(());
     }
-    let deadline = tokio::time::Instant::now() + patience;
+    let deadline = tokio::time::Instant::now() + timeout;
     let mut died = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::child()).ok();
     loop {
-        let doomed = descendants(std::process::id());
-        for pid in &doomed {
+        let left = descendants(std::process::id());
+        for pid in &left {
             signal(*pid, Signal::KILL);
         }
         if !any_child() {
@@ -201,7 +201,7 @@ pub async fn end_all_children(patience: Duration) -> Result<(), usize> {
         // periodically as well.
         let look_again = tokio::time::timeout(Duration::from_millis(20), next);
         if tokio::time::timeout_at(deadline, look_again).await.is_err() {
-            return Err(doomed.len());
+            return Err(left.len());
         }
     }
 }

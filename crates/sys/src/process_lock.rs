@@ -110,7 +110,7 @@ impl ProcessLock {
     }
 
     /// Renames it to the spare file at `spare`.
-    pub fn put_aside(&self, spare: &Path) -> io::Result<()> {
+    pub fn keep_as_spare(&self, spare: &Path) -> io::Result<()> {
         std::fs::rename(&self.path, spare)
     }
 

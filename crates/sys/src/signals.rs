@@ -42,7 +42,7 @@ pub enum Sender {
 /// command started under `nohup` stays immune.
 #[derive(Debug)]
 pub struct Signals {
-    came: File,
+    reader: File,
     taken: Vec<i32>,
     /// The signal mask before [`Self::take`].
     mask: libc::sigset_t,
@@ -53,19 +53,19 @@ impl Signals {
     /// Takes over [`PASSED_ON`] and SIGCHLD. They stay blocked until [`Self::unblock`], so that a child forked in
     /// between gets its own. Call this once per process.
     pub fn take() -> io::Result<Self> {
-        let (came, tell) = super::pipe::pair()?;
+        let (reader, writer) = super::pipe::pair()?;
         // A handler must not block. A full pipe already contains thousands of unread signals.
-        rustix::io::ioctl_fionbio(&tell, true)?;
+        rustix::io::ioctl_fionbio(&writer, true)?;
         let ignored_children = is_ignored(libc::SIGCHLD);
         let passed_on = PASSED_ON.into_iter().filter(|signal| !is_ignored(*signal));
         let taken: Vec<i32> = passed_on.chain([libc::SIGCHLD]).collect();
         let mask = block(&taken);
         // Leaked, because a handler may run until the process ends.
-        let tell: &'static OwnedFd = Box::leak(Box::new(tell));
+        let writer: &'static OwnedFd = Box::leak(Box::new(writer));
         for signal in &taken {
-            on(*signal, tell.as_fd())?;
+            on(*signal, writer.as_fd())?;
         }
-        Ok(Self { came: came.into(), taken, mask, ignored_children })
+        Ok(Self { reader: reader.into(), taken, mask, ignored_children })
     }
 
     /// Unblocks these signals for this thread, even if they were blocked at the start: the command decides about them.
@@ -107,20 +107,20 @@ impl Signals {
 
     /// Waits for the next signal.
     pub fn next(&self) -> io::Result<ReceivedSignal> {
-        let mut told = [0; 2];
-        (&self.came).read_exact(&mut told)?;
-        let from = match told[1] {
+        let mut bytes = [0; 2];
+        (&self.reader).read_exact(&mut bytes)?;
+        let from = match bytes[1] {
             0 => Sender::Other,
             1 => Sender::Us,
             _ => Sender::Kernel,
         };
-        Ok(ReceivedSignal { signal: i32::from(told[0]), from })
+        Ok(ReceivedSignal { signal: i32::from(bytes[0]), from })
     }
 }
 
 impl AsFd for Signals {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.came.as_fd()
+        self.reader.as_fd()
     }
 }
 
@@ -132,11 +132,11 @@ fn on(signal: i32, pipe: BorrowedFd<'static>) -> io::Result<()> {
     let tell = move |info: &libc::siginfo_t| {
         // Positive codes are from the kernel (sigaction(2)).
         let from = if info.si_code > 0 { 2 } else { u8::from(sender(info) == us) };
-        let told = [number, from];
-        // SAFETY: `write` is async-signal-safe, `told` outlives it, and the descriptor is never closed.
+        let bytes = [number, from];
+        // SAFETY: `write` is async-signal-safe, `bytes` outlives it, and the descriptor is never closed.
         #[expect(unsafe_code, reason = "only async-signal-safe calls are allowed here")]
         unsafe {
-            libc::write(pipe, told.as_ptr().cast(), told.len());
+            libc::write(pipe, bytes.as_ptr().cast(), bytes.len());
         }
     };
     // SAFETY: the action makes one async-signal-safe system call and neither allocates nor locks. The registry
@@ -234,11 +234,11 @@ pub fn hold_back(signals: &[i32]) {
 /// Waits for one of `signals`, which must be blocked and not ignored. A signal that is already pending counts.
 pub fn wait_for(signals: &[i32]) {
     let wanted = set_of(signals);
-    let mut came = 0;
-    // SAFETY: the set is initialized, and `came` has room for the result.
+    let mut received = 0;
+    // SAFETY: the set is initialized, and `received` has room for the result.
     #[expect(unsafe_code, reason = "signal sets are C's")]
     unsafe {
-        libc::sigwait(&raw const wanted, &raw mut came);
+        libc::sigwait(&raw const wanted, &raw mut received);
     }
 }
 

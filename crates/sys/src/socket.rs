@@ -114,9 +114,9 @@ mod tests {
         assert!(is_same_user(&server));
         server.write_all(b"hello").await.unwrap();
         drop(server);
-        let mut heard = String::new();
-        client.read_to_string(&mut heard).await.unwrap();
-        assert_eq!(heard, "hello");
+        let mut received = String::new();
+        client.read_to_string(&mut received).await.unwrap();
+        assert_eq!(received, "hello");
         drop(listener);
         listen(&folder, "murmur.sock").unwrap();
     }

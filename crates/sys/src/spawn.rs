@@ -119,8 +119,8 @@ pub fn spawn(
     signals: &Signals,
     before: impl FnOnce() -> io::Result<()>,
 ) -> Result<Pid, NotStarted> {
-    let (mut told, tell) = super::pipe::pair()
-        .map(|(told, tell)| (std::fs::File::from(told), std::fs::File::from(tell)))
+    let (mut reader, writer) = super::pipe::pair()
+        .map(|(reader, writer)| (std::fs::File::from(reader), std::fs::File::from(writer)))
         .map_err(NotStarted::Trouble)?;
     let pid = match fork().map_err(NotStarted::Trouble)? {
         Forked::Parent(pid) => pid,
@@ -133,13 +133,13 @@ pub fn spawn(
             };
             let mut report = vec![kind];
             report.extend_from_slice(&errno.raw_os_error().to_le_bytes());
-            let _nobody_there = (&tell).write_all(&report);
+            let _nobody_there = (&writer).write_all(&report);
             leave(127)
         }
     };
-    drop((tell, streams));
+    drop((writer, streams));
     let mut report = Vec::new();
-    told.read_to_end(&mut report).map_err(NotStarted::Trouble)?;
+    reader.read_to_end(&mut report).map_err(NotStarted::Trouble)?;
     let Some((kind, errno)) = report.split_first() else { return Ok(pid) };
     let _reaped = rustix::process::waitpid(Some(pid), WaitOptions::empty());
     let errno = errno.try_into().map(i32::from_le_bytes).unwrap_or_default();

@@ -22,7 +22,7 @@ pub enum Swap {
 }
 
 /// Replaces the contents of the file at `path`, not a symlink, with `next` if they equal `expected`. `None` means
-/// that there is no file. Calls `moment` right after the last check.
+/// that there is no file. Calls `before_swap` right after the last check.
 ///
 /// An existing file keeps its mode and group; a new one gets 0600. The new contents are synced to disk first.
 ///
@@ -33,7 +33,7 @@ pub fn swap(
     path: &Path,
     expected: Option<&[u8]>,
     next: Option<&[u8]>,
-    moment: &mut dyn FnMut(),
+    before_swap: &mut dyn FnMut(),
 ) -> io::Result<Swap> {
     let folder = folder(path);
     let staged = stage(path, next.unwrap_or_default())?;
@@ -41,7 +41,7 @@ pub fn swap(
     if now.as_deref() != expected {
         return Ok(Swap::Changed(now));
     }
-    moment();
+    before_swap();
     let done = match (expected, next) {
         (None, None) => Swap::Done,
         (None, Some(_)) => match staged.persist_noclobber(path) {
@@ -187,14 +187,14 @@ mod tests {
 
     fn swapped(before: Option<&str>, next: Option<&str>, late: Option<&str>) -> (Swap, Option<String>) {
         let (folder, path) = place(before);
-        let mut moment = || {
+        let mut before_swap = || {
             if let Some(late) = late {
                 let other = folder.path().join("other");
                 std::fs::write(&other, late).unwrap();
                 std::fs::rename(other, &path).unwrap();
             }
         };
-        let swap = swap(&path, before.map(str::as_bytes), next.map(str::as_bytes), &mut moment).unwrap();
+        let swap = swap(&path, before.map(str::as_bytes), next.map(str::as_bytes), &mut before_swap).unwrap();
         let left = std::fs::read_dir(folder.path()).unwrap().count();
         assert!(left <= 1, "{left} files");
         (swap, std::fs::read_to_string(&path).ok())
@@ -228,11 +228,11 @@ mod tests {
     fn a_concurrent_edit_that_is_not_readable_is_kept() {
         for next in [None, Some(&b"b"[..])] {
             let (folder, path) = place(Some("a"));
-            let mut moment = || {
+            let mut before_swap = || {
                 std::fs::remove_file(&path).unwrap();
                 std::os::unix::fs::symlink("nowhere", &path).unwrap();
             };
-            let failed = swap(&path, Some(b"a"), next, &mut moment).unwrap_err();
+            let failed = swap(&path, Some(b"a"), next, &mut before_swap).unwrap_err();
             assert_eq!(failed.kind(), io::ErrorKind::NotFound);
             assert_eq!(path.read_link().unwrap(), Path::new("nowhere"));
             assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);

@@ -25,7 +25,7 @@ pub struct TerminalGuard {
 impl TerminalGuard {
     /// Starts it: it would restore `outer` and write `leave` to stdout. Call this while there is only one thread.
     pub fn start(outer: &OuterTerminal, leave: &str) -> io::Result<Self> {
-        let (told, state) = pipe::pair()?;
+        let (reader, state) = pipe::pair()?;
         // SAFETY: there is one thread, so the child is a complete copy of this process.
         #[expect(unsafe_code, reason = "there is no safe fork")]
         let forked = unsafe { libc::fork() };
@@ -34,7 +34,7 @@ impl TerminalGuard {
             Some(pid) => Ok(Self { state: Some(state), pid }),
             None => {
                 drop(state);
-                guard(told, outer, leave);
+                guard(reader, outer, leave);
                 // SAFETY: ends the process without running the parent's handlers.
                 #[expect(unsafe_code, reason = "there is no safe call for this")]
                 unsafe {
@@ -58,12 +58,12 @@ impl Drop for TerminalGuard {
 }
 
 /// Waits until the parent has ended, and cleans up unless it did so itself.
-fn guard(told: impl AsFd, outer: &OuterTerminal, leave: &str) {
+fn guard(reader: impl AsFd, outer: &OuterTerminal, leave: &str) {
     IGNORED.into_iter().for_each(signals::ignore);
     // What stops the parent's group must not stop it.
     let _leads = rustix::process::setpgid(None, None);
     let (mut is_ours, mut byte) = (0, [0]);
-    while let Ok(1) = rustix::io::retry_on_intr(|| rustix::io::read(&told, &mut byte[..])) {
+    while let Ok(1) = rustix::io::retry_on_intr(|| rustix::io::read(&reader, &mut byte[..])) {
         [is_ours] = byte;
     }
     if is_ours == 1 {

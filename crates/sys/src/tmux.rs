@@ -54,17 +54,17 @@ fn ask(tmux: &OsStr, pane: &str) -> io::Result<Option<String>> {
     stream.set_read_timeout(Some(IO_TIMEOUT))?;
     stream.set_write_timeout(Some(IO_TIMEOUT))?;
     stream.write_all(&question(pane))?;
-    let (mut received, mut said) = (Vec::new(), Vec::new());
+    let (mut received, mut output) = (Vec::new(), Vec::new());
     let mut part = [0; 4096];
-    while received.len() + said.len() < MAX_ANSWER {
+    while received.len() + output.len() < MAX_ANSWER {
         while let Some((kind, data)) = message(&mut received) {
             match kind {
                 WRITE_OPEN => {
                     let stream_number = data.get(..4).unwrap_or_default();
                     stream.write_all(&framed(WRITE_READY, &[stream_number, &[0; 4]].concat()))?;
                 }
-                WRITE => said.extend_from_slice(data.get(4..).unwrap_or_default()),
-                EXIT => return Ok(named(&said)),
+                WRITE => output.extend_from_slice(data.get(4..).unwrap_or_default()),
+                EXIT => return Ok(named(&output)),
                 _ => {}
             }
         }
@@ -116,8 +116,8 @@ fn message(received: &mut Vec<u8>) -> Option<(u32, Vec<u8>)> {
     Some((kind, data))
 }
 
-fn named(said: &[u8]) -> Option<String> {
-    let name = str::from_utf8(said).ok()?.trim_end_matches('\n');
+fn named(output: &[u8]) -> Option<String> {
+    let name = str::from_utf8(output).ok()?.trim_end_matches('\n');
     (!name.is_empty()).then(|| name.to_owned())
 }
 

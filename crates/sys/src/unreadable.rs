@@ -26,8 +26,8 @@ pub fn unreadable(path: &Path, source: io::Error) -> io::Error {
 /// A failure to write the file at `path`, with cause and hint. An error that says both already stays as it is.
 #[must_use]
 pub fn unwritable(path: &Path, source: &io::Error) -> Failure {
-    if let Some(told) = source.get_ref().and_then(|inner| inner.downcast_ref::<Failure>()) {
-        return told.clone();
+    if let Some(failure) = source.get_ref().and_then(|inner| inner.downcast_ref::<Failure>()) {
+        return failure.clone();
     }
     Failure::new(format!("cannot write {}", path.display())).because(source).hint(write_hint(path, source))
 }
@@ -109,7 +109,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     /// Takes the error as an argument, because root is never denied access.
-    fn said(path: &Path, kind: io::ErrorKind, top: &Path) -> String {
+    fn message(path: &Path, kind: io::ErrorKind, top: &Path) -> String {
         let error = unreadable(path, kind.into());
         assert_eq!(error.kind(), kind);
         error.line().replace(&top.display().to_string(), "")
@@ -124,7 +124,7 @@ mod tests {
         create_dir(&beats).unwrap();
         write(beats.join("file"), "").unwrap();
         let close = |path: &Path, mode: u32| set_permissions(path, Permissions::from_mode(mode)).unwrap();
-        let denied = |path: &Path| said(path, io::ErrorKind::PermissionDenied, top);
+        let denied = |path: &Path| message(path, io::ErrorKind::PermissionDenied, top);
         assert_eq!(denied(&beats), "cannot read /data/beats: permission denied; check its owner and mode");
         close(&beats.join("file"), 0);
         assert!(denied(&beats.join("file")).ends_with("; run: chmod u+rw /data/beats/file"));
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn the_write_hint_depends_on_the_error() {
-        let said = |error: io::Error| unwritable(Path::new("/no/heartbeats.jsonl"), &error).line();
+        let message = |error: io::Error| unwritable(Path::new("/no/heartbeats.jsonl"), &error).line();
         for (errno, expected) in [
             (libc::ENOSPC, "No space left on device (os error 28); make room on that disk"),
             (libc::EACCES, "Permission denied (os error 13); check its owner and mode"),
@@ -147,7 +147,7 @@ mod tests {
             (libc::EISDIR, "Is a directory (os error 21); move it away: murmur writes a file there"),
         ] {
             let error = io::Error::from_raw_os_error(errno);
-            assert_eq!(said(error), format!("cannot write /no/heartbeats.jsonl: {expected}"));
+            assert_eq!(message(error), format!("cannot write /no/heartbeats.jsonl: {expected}"));
         }
         for (kind, expected) in [
             (
@@ -156,7 +156,7 @@ mod tests {
             ),
             (io::ErrorKind::ReadOnlyFilesystem, "mount that file system read-write"),
         ] {
-            assert!(said(kind.into()).ends_with(&format!("; {expected}")), "{kind}");
+            assert!(message(kind.into()).ends_with(&format!("; {expected}")), "{kind}");
         }
     }
 
@@ -177,7 +177,7 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         write(top.path().join("data"), "").unwrap();
         assert_eq!(
-            said(&top.path().join("data/hosts"), io::ErrorKind::NotADirectory, top.path()),
+            message(&top.path().join("data/hosts"), io::ErrorKind::NotADirectory, top.path()),
             "cannot read /data/hosts: not a directory; choose another data folder with --data-dir or MURMUR_DIR, or move /data away if nobody needs it"
         );
     }

@@ -56,7 +56,7 @@ pub(crate) struct Activity {
 }
 
 impl Activity {
-    pub(crate) fn heard(&mut self, at: Timestamp) {
+    pub(crate) fn add(&mut self, at: Timestamp) {
         let stretch = at.as_second() / STRETCH;
         self.counts = self.until(stretch);
         self.newest = self.newest.max(stretch);

@@ -63,12 +63,12 @@ impl Model {
 
     /// Closes the screen of an entry that was answered or solved elsewhere.
     pub(crate) fn close_solved(&mut self) {
-        let said = match &self.view.screen {
+        let message = match &self.view.screen {
             Screen::Request(id) if self.request(id).is_none() => "the request is no longer open",
             Screen::Problem(id) if self.problem(id).is_none() => "the problem is solved",
             _ => return,
         };
-        self.view.message = Some(Text::new(said));
+        self.view.message = Some(Text::new(message));
         self.view.screen = Screen::Panes;
         self.view.prompt = None;
     }

@@ -34,7 +34,7 @@ pub enum Update {
     /// One agent.
     Agent(Agent),
     /// An agent did something.
-    Heard(Arc<str>, Timestamp),
+    Activity(Arc<str>, Timestamp),
     /// All open requests.
     Requests(Vec<Request>),
     /// The other entries of the inbox, nearest deadline first, without stuck agents.
@@ -154,7 +154,7 @@ impl Model {
                 self.sort_agents();
             }
             Update::Agent(agent) => self.replace(agent),
-            Update::Heard(agent, at) => self.activity.entry(agent).or_default().heard(at),
+            Update::Activity(agent, at) => self.activity.entry(agent).or_default().add(at),
             Update::Requests(requests) => {
                 self.requests = requests;
                 self.sort_requests();

@@ -188,10 +188,9 @@ impl Actor<'_> {
     /// one.
     pub(super) fn wait_for_tasks(&mut self) -> Result<Option<bool>, Halt> {
         let mut failed = None;
-        let patience =
-            if self.session.version.is_at_least(300) { TASK_WAIT_LIMIT } else { OLD_TASK_WAIT_LIMIT };
+        let wait = if self.session.version.is_at_least(300) { TASK_WAIT_LIMIT } else { OLD_TASK_WAIT_LIMIT };
         while !self.tasks.is_empty() {
-            let ceiling = Instant::now().checked_add(self.scaled(patience));
+            let ceiling = Instant::now().checked_add(self.scaled(wait));
             let until = [self.next_end(), ceiling].into_iter().flatten().min();
             let Some(until) = until else { break };
             self.think(until.saturating_duration_since(Instant::now()))?;

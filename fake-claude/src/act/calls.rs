@@ -41,13 +41,13 @@ impl Actor<'_> {
             let batch;
             (batch, rest) = rest.split_at(beside.max(1));
             debug_assert_eq!(batch.first(), Some(first), "the first call is part of the batch");
-            let Some(decisions) = self.judge(batch)? else {
+            let Some(decisions) = self.decide(batch)? else {
                 self.reject(batch.iter().chain(rest), turn)?;
                 return Ok(Performed::Interrupted);
             };
             for (at, (call, decision)) in batch.iter().zip(decisions).enumerate() {
                 stop |= decision.as_ref().is_some_and(|decision| decision.stop);
-                match self.fate(call, decision)? {
+                match self.result_of(call, decision)? {
                     CallResult::Runs(input) => self.run(call, &input, turn)?,
                     CallResult::Refused { text, denied } => self.refuse(call, &text, denied, turn)?,
                     CallResult::Deferred => deferred = Some(call.clone()),
@@ -68,7 +68,7 @@ impl Actor<'_> {
 
     /// Runs the hooks of calls that are made in parallel. The decision is `None` for an invalid call, and the
     /// result is `None` if they were interrupted.
-    fn judge(&mut self, batch: &[Value]) -> Result<Option<Vec<Option<CombinedDecision>>>, Halt> {
+    fn decide(&mut self, batch: &[Value]) -> Result<Option<Vec<Option<CombinedDecision>>>, Halt> {
         let mut jobs = Vec::new();
         let mut counts = Vec::new();
         for call in batch {
@@ -127,7 +127,7 @@ impl Actor<'_> {
         tools::refusal(&name(call), &call["input"], self.asks, &self.session.version)
     }
 
-    fn fate(&mut self, call: &Value, decision: Option<CombinedDecision>) -> Result<CallResult, Halt> {
+    fn result_of(&mut self, call: &Value, decision: Option<CombinedDecision>) -> Result<CallResult, Halt> {
         let Some(decision) = decision else {
             let text = self.refusal(call).unwrap_or_default();
             return Ok(CallResult::Refused { text, denied: false });
@@ -146,7 +146,7 @@ impl Actor<'_> {
         if let Some(input) = decision.input {
             if let Some(issue) = tools::invalid(&name(&call), &input) {
                 return Ok(CallResult::Refused {
-                    text: self.unfit(&call, &issue),
+                    text: self.invalid_input(&call, &issue),
                     denied: self.session.version.is_at_least(160),
                 });
             }
@@ -175,7 +175,7 @@ impl Actor<'_> {
         })
     }
 
-    fn unfit(&self, call: &Value, issue: &str) -> String {
+    fn invalid_input(&self, call: &Value, issue: &str) -> String {
         let text = format!(
             "{EVENT} hook for {} returned updatedInput that failed schema validation: {issue}",
             name(call)

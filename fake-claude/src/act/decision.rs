@@ -52,8 +52,8 @@ impl CombinedDecision {
 
     /// Combines the decisions of the hooks of `event` about `tool`.
     pub(crate) fn of(ran: &[(Hook, Ran)], event: &str, tool: &str, version: &Version) -> Self {
-        let judge = DecisionContext { event, tool, version };
-        ran.iter().map(|(hook, ran)| judge.one(hook, ran)).fold(Self::new(Decision::Nothing), Self::and)
+        let context = DecisionContext { event, tool, version };
+        ran.iter().map(|(hook, ran)| context.one(hook, ran)).fold(Self::new(Decision::Nothing), Self::and)
     }
 
     fn and(mut self, other: Self) -> Self {

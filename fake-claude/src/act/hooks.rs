@@ -152,30 +152,30 @@ fn wait(running: &mut [Running], inbox: &mut Inbox) -> Result<(), Halt> {
         one.kill();
     }
     let open = running.iter().filter(|one| one.is_open());
-    let Some(patience) = open.map(|one| one.until.saturating_duration_since(now)).min() else {
+    let Some(timeout) = open.map(|one| one.until.saturating_duration_since(now)).min() else {
         return Ok(());
     };
-    let (heard, ready) = {
+    let (has_input, ready) = {
         let pipes = running.iter().enumerate().flat_map(|(number, one)| {
             [0, 1].into_iter().filter_map(move |which| Some(((number, which), one.pipe(which)?)))
         });
         let (which, mut fds): (Vec<(usize, usize)>, Vec<PollFd<'_>>) = pipes.unzip();
         fds.extend(inbox.stdin());
-        let patience = Timespec::try_from(patience.max(Duration::from_millis(1))).ok();
-        match poll(&mut fds, patience.as_ref()) {
+        let timeout = Timespec::try_from(timeout.max(Duration::from_millis(1))).ok();
+        match poll(&mut fds, timeout.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(Failure::new("cannot wait for a hook").because(&error).into()),
         }
         let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
-        let heard = fds.get(which.len()).is_some_and(is_ready);
+        let has_input = fds.get(which.len()).is_some_and(is_ready);
         let ready: Vec<(usize, usize)> =
             which.iter().zip(&fds).filter(|(_, fd)| is_ready(fd)).map(|(which, _)| *which).collect();
-        (heard, ready)
+        (has_input, ready)
     };
     for (number, which) in ready {
         running[number].read(which);
     }
-    if heard {
+    if has_input {
         inbox.pump()?;
     }
     Ok(())

@@ -53,7 +53,7 @@ impl Settings {
         let files = files.into_iter().filter(|(source, _)| asked.has_source(source));
         let mut all = Self::default();
         let sources = files.map(|(_, path)| of_file(&path)).chain([given]);
-        for source in sources.flatten().filter(|source| shape::is_sound(source, version)) {
+        for source in sources.flatten().filter(|source| shape::is_valid(source, version)) {
             all.add(&source);
         }
         Ok(all)

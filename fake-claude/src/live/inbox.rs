@@ -112,13 +112,13 @@ impl Inbox {
             return Ok(joined.map_or(Next::End, Next::Message));
         }
         while self.queued.is_empty() {
-            let patience = due.map(|due| due.saturating_duration_since(Instant::now()));
-            if patience.is_some_and(|patience| patience.is_zero()) {
+            let timeout = due.map(|due| due.saturating_duration_since(Instant::now()));
+            if timeout.is_some_and(|timeout| timeout.is_zero()) {
                 self.phase = Phase::Busy;
                 return Ok(Next::Due);
             }
-            let patience = patience.and_then(|patience| Timespec::try_from(patience).ok());
-            if !self.is_ready(patience.as_ref())? {
+            let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
+            if !self.is_ready(timeout.as_ref())? {
                 if self.stdin.is_some() {
                     continue;
                 }
@@ -166,10 +166,10 @@ impl Inbox {
     }
 
     /// Whether stdin has input or is at its end; false after the end was read.
-    fn is_ready(&self, patience: Option<&Timespec>) -> Result<bool, Failure> {
+    fn is_ready(&self, timeout: Option<&Timespec>) -> Result<bool, Failure> {
         let Some(stdin) = self.stdin() else { return Ok(false) };
         loop {
-            match poll(&mut [stdin.clone()], patience) {
+            match poll(&mut [stdin.clone()], timeout) {
                 Ok(ready) => return Ok(ready > 0),
                 Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(Failure::new("cannot read stdin").because(&error)),

@@ -58,11 +58,11 @@ impl Server {
             let (stream, _) = listener.accept()?;
             let server = Arc::clone(&self);
             // A client may disconnect at any time.
-            thread::spawn(move || drop(server.talk(&stream)));
+            thread::spawn(move || drop(server.answer_all(&stream)));
         }
     }
 
-    fn talk(&self, stream: &TcpStream) -> io::Result<()> {
+    fn answer_all(&self, stream: &TcpStream) -> io::Result<()> {
         stream.set_nodelay(true)?;
         let mut reader = BufReader::new(stream);
         let mut writer = stream;

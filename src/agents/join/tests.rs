@@ -62,14 +62,14 @@ impl Case {
             pid: is_alive.map(|_| 2),
             ..Pulse::default()
         };
-        let heard = KnownPulse { pulse, at: minute(at), is_alive, task: None };
-        self.known.pulses.insert(PathBuf::from(format!("{id}-{at}")), heard);
+        let known_pulse = KnownPulse { pulse, at: minute(at), is_alive, task: None };
+        self.known.pulses.insert(PathBuf::from(format!("{id}-{at}")), known_pulse);
         self
     }
 
     fn session(mut self, session: &str, pid: u32, is_busy: Option<bool>, at: i64) -> Self {
         let (session_id, cwd, at) = (SessionId::new(session), "/session".into(), minute(at));
-        let session_file = Session { session_id, pid, cwd, is_busy, started_at: at, said_at: at, at };
+        let session_file = Session { session_id, pid, cwd, is_busy, started_at: at, updated_at: at, at };
         self.known.sessions.insert(
             PathBuf::from(format!("{session}-{pid}")),
             KnownSession { session: session_file, task: None },
@@ -218,7 +218,7 @@ fn the_last_task_set_counts_and_a_cleared_one_is_empty() {
     let task = |case: &Case| agents(&case.known, &Quiet::default(), minute(100)).remove(0).current_task;
     assert_eq!(task(&one), "old");
     for said in ["new", ""] {
-        one.known.pulses.values_mut().for_each(|heard| heard.task = Some(said.to_owned()));
+        one.known.pulses.values_mut().for_each(|known_pulse| known_pulse.task = Some(said.to_owned()));
         assert_eq!(task(&one), said);
     }
 }

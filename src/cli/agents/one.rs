@@ -48,13 +48,13 @@ pub(super) fn show(
         state => format!("{state}, {health}"),
     };
     writeln!(out, "{}  {states}", style.bold(shown_line(wanted)))?;
-    let heard = format!("{age} ago, according to its {}", word(agent));
+    let last_seen = format!("{age} ago, according to its {}", word(agent));
     let pid = agent.pid.map(|pid| pid.to_string()).unwrap_or_default();
     let workspace = agent.workspace.to_string_lossy();
     let backend = if agent.backend.is_default() { String::new() } else { agent.backend.to_string() };
     let rows = [
         ("backend", &*backend),
-        ("last seen", &heard),
+        ("last seen", &last_seen),
         ("tool", &agent.tool_name),
         ("action", &agent.last_action),
         ("error", agent.error.as_deref().unwrap_or_default()),

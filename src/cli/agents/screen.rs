@@ -17,7 +17,7 @@ const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[0m\x1b[2J";
 pub(in crate::cli) const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
 
 /// How long to wait for the terminal to be restored. A stopped terminal takes longer.
-const LEAVING: Duration = Duration::from_millis(500);
+const LEAVE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The maximum number of pending writes: the first, a frame and the last, plus one.
 const MAX_PENDING: usize = 4;
@@ -36,12 +36,12 @@ impl Screen {
     /// Enters the alternate screen.
     pub(in crate::cli) fn begin() -> Self {
         let (pictures, to_write) = mpsc::sync_channel::<String>(MAX_PENDING);
-        let (tell, written) = channel(MAX_PENDING);
+        let (sender, written) = channel(MAX_PENDING);
         std::thread::spawn(move || {
             for picture in to_write {
                 let mut stdout = stdout().lock();
                 let done = stdout.write_all(picture.as_bytes()).and_then(|()| stdout.flush());
-                if tell.blocking_send(done.is_ok()).is_err() {
+                if sender.blocking_send(done.is_ok()).is_err() {
                     return;
                 }
             }
@@ -81,6 +81,6 @@ impl Screen {
     pub(in crate::cli) async fn leave(&mut self) {
         self.write(LEAVE.to_owned());
         let all = async { while self.waiting > 0 && self.written().await {} };
-        let _stopped = timeout(LEAVING, all).await;
+        let _stopped = timeout(LEAVE_TIMEOUT, all).await;
     }
 }

@@ -3,7 +3,7 @@
 use super::screen::Screen;
 use super::table::{age_changes_in, cut, lines};
 use super::waiting::Watched;
-use super::{NOBODY, by_urgency, columns, hide_ended, lines as line_by_line};
+use super::{NO_AGENTS, by_urgency, columns, hide_ended, lines as line_by_line};
 use crate::agents::{Agent, Sources};
 use crate::cli::args::Agents;
 use crate::cli::style::Style;
@@ -16,7 +16,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, sleep, timeout_at};
 
 /// The minimum time between two frames; later changes go into the next one.
-const PACE: Duration = Duration::from_millis(50);
+const MIN_FRAME_TIME: Duration = Duration::from_millis(50);
 
 /// The minimum interval for refreshing ages.
 const SECOND: Duration = Duration::from_secs(1);
@@ -129,7 +129,7 @@ impl Terminal {
             match self.woke(change).await {
                 WakeReason::Changed(changed) => {
                     changed?;
-                    let until = drawn_at + PACE;
+                    let until = drawn_at + MIN_FRAME_TIME;
                     while Instant::now() < until {
                         let Ok(changed) = timeout_at(until, self.watched.changed()).await else { break };
                         changed?;
@@ -176,7 +176,7 @@ impl Terminal {
         let rows = terminal::size().map_or(0, |size| size.ws_row.into());
         let rows = if rows == 0 { usize::MAX } else { rows };
         let mut picture = if agents.is_empty() {
-            let nobody = if self.wanted.is_some() { NOT_THERE } else { NOBODY };
+            let nobody = if self.wanted.is_some() { NOT_THERE } else { NO_AGENTS };
             vec![cut(nobody, width.unwrap_or(usize::MAX))]
         } else {
             lines(&agents, now, width, Style::of_stdout())

@@ -317,8 +317,8 @@ async fn remember(dir: &DataDir, job: &Job, before: Option<Timestamp>, at: Times
     let written = match edit::apply_at_once(&config, &lock, OpenWriters::Refuse, &set) {
         // A separate thread waits, so that the other program doesn't keep this process from exiting.
         Err(EditError::Busy { .. } | EditError::Open { .. }) => {
-            let (tell, answered) = oneshot::channel();
-            std::thread::spawn(move || tell.send(edit::apply(&config, &lock, set)));
+            let (sender, answered) = oneshot::channel();
+            std::thread::spawn(move || sender.send(edit::apply(&config, &lock, set)));
             answered.await.unwrap_or(Ok(()))
         }
         written => written.map(drop),

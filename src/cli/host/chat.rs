@@ -68,15 +68,15 @@ async fn chat(
         let keys = "Ctrl-C interrupts its turn, Ctrl-D leaves it running";
         writeln!(out, "{}chat with {agent}; {keys}", PASTE.0)
     });
-    let (tell, news) = unbounded_channel();
-    let tell = |change| _ = tell.send(change);
+    let (sender, news) = unbounded_channel();
+    let tell = |change| _ = sender.send(change);
     let requests = Requests::new(dir, env, sink.clone(), true);
     let asked = requests.clone();
     let watcher = Watcher { requests: &asked, tell: &tell };
     let (commands, queue) = unbounded_channel();
     let mut tasks = JoinSet::new();
     tasks.spawn(carry_out(queue, dir.clone(), agent.clone(), requests.clone()));
-    let mut talk = Chat {
+    let mut chat = Chat {
         sink: sink.clone(),
         requests,
         commands,
@@ -89,7 +89,7 @@ async fn chat(
         let mut follower = Follower::new(dir, agent, (from, false), &mut out, Some(watcher));
         tokio::select! {
             followed = follower.follow() => followed.map(|()| None),
-            left = talk.run(&mut input, news) => left,
+            left = chat.run(&mut input, news) => left,
         }
     };
     sink.prompt(None);

@@ -49,8 +49,8 @@ pub(super) async fn check(dir: &DataDir, agent: &AgentId, has_message: bool) -> 
         (None, None) => String::new(),
     };
     let last = first.stderr.lines().rev().find(|line| !line.trim().is_empty());
-    let said = last.map(|line| format!(": {}", plain_line(&mask(line.trim())))).unwrap_or_default();
-    Err(failure!("agent {agent} ended at once{how}{said}"; "see: murmur show {agent}").into())
+    let why = last.map(|line| format!(": {}", plain_line(&mask(line.trim())))).unwrap_or_default();
+    Err(failure!("agent {agent} ended at once{how}{why}"; "see: murmur show {agent}").into())
 }
 
 /// An agent's first events, which are written to it as lines of JSON.

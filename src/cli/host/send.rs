@@ -27,7 +27,7 @@ use tokio::time::timeout;
 const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long a host may take to answer a forced stop before it is killed itself.
-const LAST: Duration = Duration::from_secs(2);
+const FORCED_STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How much longer than its grace period an agent may take to end: its processes are killed, and clients read the
 /// remaining events.
@@ -144,7 +144,7 @@ async fn stop_one(
         }
         HostState::Silent if force => {
             // It may just have been slow.
-            let seen = discover::find(&dir.hosts(), agent, LAST).await;
+            let seen = discover::find(&dir.hosts(), agent, FORCED_STOP_TIMEOUT).await;
             if let Some(seen @ HostInfo { condition: HostState::Silent, .. }) = seen {
                 return kill(dir, &seen).await;
             }

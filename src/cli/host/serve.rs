@@ -62,7 +62,7 @@ pub(super) fn run(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
     }
     let served = serve(args, env);
     if let (true, Err(error)) = (args.announce, &served) {
-        let _gone = say(&StartReport::Error(super::super::describe(error)));
+        let _gone = print_line(&StartReport::Error(super::super::describe(error)));
     }
     served
 }
@@ -113,7 +113,7 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
                 log_warning(&log, &format!("its earlier events cannot be found: {error}"));
             }
             if args.announce {
-                let _gone = say(&StartReport::Ready { pid: std::process::id() });
+                let _gone = print_line(&StartReport::Ready { pid: std::process::id() });
                 let _closed = process::close_stdout();
             }
         };
@@ -181,7 +181,7 @@ fn record_run(dir: &DataDir, log: &Log, info: &AgentInfo, run: &Run, ended: Time
 /// The error, if the agent ended badly.
 fn wrong(ending: &RunEnd) -> Option<String> {
     match ending {
-        RunEnd::Breach { said } => Some(said.clone()),
+        RunEnd::Breach { what } => Some(what.clone()),
         _ => None,
     }
 }
@@ -310,10 +310,10 @@ pub(super) fn policy(role: Role, worktree: &Path, user: &User, env: &UserEnv) ->
     let heartbeat = heartbeat_at(worktree, env)?;
     let heartbeat = heartbeat.as_ref();
     // The built-in deny list and the guard always apply to a hosted agent.
-    let said = heartbeat
+    let own = heartbeat
         .map(|heartbeat| (heartbeat.settings.asking, heartbeat.settings.tighter))
         .unwrap_or_default();
-    Ok(Policy::resolve(role, &settings, &said.0, &said.1, true))
+    Ok(Policy::resolve(role, &settings, &own.0, &own.1, true))
 }
 
 fn captures() -> Option<PathBuf> {
@@ -337,7 +337,7 @@ fn run_beat(env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.data_dir()?;
     let log = Log::new(&dir);
     log.report_panics();
-    let said = runtime()?.block_on(async {
+    let report = runtime()?.block_on(async {
         let mut signals = Signals::take()?;
         let mut replace = signal(SignalKind::from_raw(beat::REPLACE.as_raw()))?;
         let job = io::read_to_string(io::stdin())?;
@@ -373,12 +373,12 @@ fn run_beat(env: &UserEnv) -> anyhow::Result<ExitCode> {
             },
         )
     })?;
-    say(&said)?;
+    print_line(&report)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn say(said: &impl serde::Serialize) -> anyhow::Result<()> {
-    let mut line = serde_json::to_vec(said)?;
+fn print_line(report: &impl serde::Serialize) -> anyhow::Result<()> {
+    let mut line = serde_json::to_vec(report)?;
     line.push(b'\n');
     let mut stdout = stdout().lock();
     stdout.write_all(&line)?;

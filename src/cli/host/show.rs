@@ -58,13 +58,13 @@ pub(super) fn event(
             let errors =
                 payload.get("errors").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
             let errors: Vec<&str> = errors.iter().filter_map(Value::as_str).collect();
-            let told = Some(text("text").to_owned()).filter(|text| !text.is_empty());
-            let told = || told.unwrap_or_else(|| errors.join("; "));
+            let answer = Some(text("text").to_owned()).filter(|text| !text.is_empty());
+            let answer = || answer.unwrap_or_else(|| errors.join("; "));
             let how = match is_error {
                 true if RunResult::is_interruption(text("subtype"), &errors) => {
                     Some("interrupted".to_owned())
                 }
-                true => Some(format!("error: {}", short(&told()))),
+                true => Some(format!("error: {}", short(&answer()))),
                 false => None,
             };
             let mut facts: Vec<String> = how.into_iter().collect();

@@ -47,7 +47,7 @@ pub(in crate::cli) fn one_by_one(kind: RequestKind, env: &UserEnv) -> anyhow::Re
         bail!(not_running());
     }
     for row in rows {
-        if matches!(ask(&dir, &row, env, give_or_say)?, Reply::Quit) {
+        if matches!(ask(&dir, &row, env, give_or_report)?, Reply::Quit) {
             break;
         }
     }
@@ -110,7 +110,7 @@ fn converse(dir: &DataDir, mut dialog: Dialog, give: Give) -> anyhow::Result<Rep
 type Give = fn(&DataDir, Value) -> anyhow::Result<()>;
 
 /// Sends an answer; reports a rejection and continues.
-fn give_or_say(dir: &DataDir, response: Value) -> anyhow::Result<()> {
+fn give_or_report(dir: &DataDir, response: Value) -> anyhow::Result<()> {
     if let Err(error) = give(dir, response) {
         if is_closed_pipe(&error) {
             return Err(error);

@@ -20,18 +20,18 @@ pub(in crate::cli) enum ManagerError {
         source: io::Error,
     },
     /// It cannot be reached, for example in a container, with su, or without a login session.
-    #[error("{said}")]
+    #[error("{message}")]
     Unreachable {
         /// The command and its error message.
-        said: String,
+        message: String,
         /// The user's id.
         uid: u32,
     },
     /// It reported an error.
-    #[error("{said}")]
+    #[error("{message}")]
     Refused {
         /// The command and its error message.
-        said: String,
+        message: String,
     },
 }
 
@@ -60,12 +60,12 @@ fn command_output(program: &'static str, words: &[&str]) -> Result<String, Manag
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let why = String::from_utf8_lossy(&output.stderr);
-    let said = format!("{program} {}: {}", words.join(" "), why.trim().replace('\n', ", "));
+    let message = format!("{program} {}: {}", words.join(" "), why.trim().replace('\n', ", "));
     // systemd's message in all of its versions: "Failed to connect to bus", "Failed to connect to user scope bus".
     Err(if why.contains("Failed to connect to") {
-        ManagerError::Unreachable { said, uid: rustix::process::getuid().as_raw() }
+        ManagerError::Unreachable { message, uid: rustix::process::getuid().as_raw() }
     } else {
-        ManagerError::Refused { said }
+        ManagerError::Refused { message }
     })
 }
 
@@ -87,8 +87,8 @@ pub(super) fn ask(what: &str) -> ManagerAnswer {
         }
     };
     let word = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', ", ");
-    let problem = (word.is_empty() && !said.is_empty()).then_some(said);
+    let message = String::from_utf8_lossy(&output.stderr).trim().replace('\n', ", ");
+    let problem = (word.is_empty() && !message.is_empty()).then_some(message);
     ManagerAnswer { word, problem }
 }
 
@@ -96,16 +96,16 @@ pub(super) fn ask(what: &str) -> ManagerAnswer {
 pub(super) fn pid() -> Result<Option<u32>, ManagerError> {
     if IS_LAUNCHD {
         let output = run("launchctl", &["print", &target()])?;
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        return Ok(number(&said, "pid = ").filter(|_| output.status.success()));
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        return Ok(number(&text, "pid = ").filter(|_| output.status.success()));
     }
     command_output("systemctl", &["--user", "show", "--property=MainPID", UNIT])
-        .map(|said| number(&said, "MainPID="))
+        .map(|output| number(&output, "MainPID="))
 }
 
-/// The number after `name` in `said`; `None` if it is 0.
-fn number(said: &str, name: &str) -> Option<u32> {
-    let value = said.lines().find_map(|line| line.trim().strip_prefix(name))?;
+/// The number after `name` in `output`; `None` if it is 0.
+fn number(output: &str, name: &str) -> Option<u32> {
+    let value = output.lines().find_map(|line| line.trim().strip_prefix(name))?;
     value.parse().ok().filter(|number| *number != 0)
 }
 

@@ -148,7 +148,7 @@ impl Lines {
         let denied = denials.of(call)?;
         let answers = answers(call, &result.output);
         let is_shown = denied.is_none() && (answers.is_some() || is_short(&result.output));
-        let told = match denied {
+        let result_text = match denied {
             Some(denied) => self.style.paint("31", plain_line(&denied.sentence())),
             None if result.is_error => {
                 self.style.paint("31", format_args!("failed: {}", first(&result.output)))
@@ -160,7 +160,7 @@ impl Lines {
             true => format!("{}  ", self.style.paint("33", "no decision")),
             false => String::new(),
         };
-        writeln!(out, "{indent}  {before}{named}  {undecided}{told}{}", took.unwrap_or_default())?;
+        writeln!(out, "{indent}  {before}{named}  {undecided}{result_text}{}", took.unwrap_or_default())?;
         self.input(out, indent, call, is_new)?;
         if self.is_full && !is_shown { self.output(out, indent, result) } else { Ok(()) }
     }

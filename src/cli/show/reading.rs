@@ -265,8 +265,8 @@ pub(in crate::cli) fn take(transcript: &mut Transcript, event: &Event<'_>, at: O
         Event::Cost { .. } | Event::Usage(_) | Event::MessageTokens { .. } => {}
         other => {
             let line = Derived::Agent(other).line("", 0);
-            if let Ok(told) = serde_json::from_slice::<HostEvent>(&line)
-                && let Some((tag, text)) = super::super::reported::words(&told)
+            if let Ok(event) = serde_json::from_slice::<HostEvent>(&line)
+                && let Some((tag, text)) = super::super::reported::words(&event)
             {
                 transcript.note(tag, text);
             }

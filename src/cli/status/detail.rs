@@ -1,7 +1,7 @@
 //! One heartbeat, as `murmur status` shows it.
 
 use crate::cli::inbox::{name_of, named_in};
-use crate::cli::style::{Colors, Style, local_time, plain_line, said, undecided};
+use crate::cli::style::{Colors, Style, beat_text, local_time, plain_line, undecided};
 use crate::daemon::heartbeats::approve_hint;
 use crate::daemon::status::{BudgetStatus, Dropped, HeartbeatStatus, HeldStatus, Setting};
 use derun::cli::span::span;
@@ -33,7 +33,7 @@ pub(super) fn print(
         }
         (Some(last), later) => {
             let text = last.text_after_outcome.as_deref().unwrap_or_default();
-            let text = plain_line(&said(last.outcome, text));
+            let text = plain_line(&beat_text(last.outcome, text));
             let text = named_in(&text, dir, heartbeat.waits_for.as_deref());
             let line = format!(
                 "  last      {} {} {}{text}",

@@ -13,7 +13,7 @@ pub(in crate::cli) fn add(status: &mut Status, dir: &DataDir, env: &UserEnv) -> 
     for problem in state_files::problems(dir) {
         let line = problem.line();
         let reasons = status.paused.iter().filter_map(|pause| pause.reason.as_ref());
-        if !status.problems.iter().chain(reasons).any(|told| line.starts_with(told)) {
+        if !status.problems.iter().chain(reasons).any(|known| line.starts_with(known)) {
             status.problems.push(line);
         }
     }

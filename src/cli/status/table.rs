@@ -3,7 +3,7 @@
 use super::detail::{self, held_at, hint_of};
 use crate::cli::agents::columns;
 use crate::cli::heartbeat_name::{ShortNames, short as short_name};
-use crate::cli::style::{Colors, Style, plain_line, said, undecided};
+use crate::cli::style::{Colors, Style, beat_text, plain_line, undecided};
 use crate::daemon::status::HeartbeatStatus;
 use derun::cli::fitted::{cut_at_word, cut_middle, pad};
 use derun::cli::span::span;
@@ -177,14 +177,14 @@ fn row(heartbeat: &HeartbeatStatus, dir: &DataDir, has_daemon: bool, now: Timest
         Some(at) => format!("in {}", short(now, at)),
         None => String::new(),
     };
-    let told = last.map(|last| {
-        let text = last.text_after_outcome.as_deref().map(|text| plain_line(&said(last.outcome, text)));
+    let last_text = last.map(|last| {
+        let text = last.text_after_outcome.as_deref().map(|text| plain_line(&beat_text(last.outcome, text)));
         format!("{}{}", undecided(last.undecided), text.unwrap_or_default())
     });
     // What the last beat said is over once the next one runs.
-    let told = told.filter(|_| heartbeat.running.is_none());
+    let last_text = last_text.filter(|_| heartbeat.running.is_none());
     let hint = hint_of(heartbeat, dir);
-    let text = hint.or_else(|| held.map(|held| held.why.clone())).or(told).unwrap_or_default();
+    let text = hint.or_else(|| held.map(|held| held.why.clone())).or(last_text).unwrap_or_default();
     // A summary may be megabytes long.
     let text = plain_line(&text.chars().take(4000).collect::<String>());
     HeartbeatRow { urgency, name: String::new(), state, outcome, when, next, text }

@@ -47,7 +47,7 @@ fn called(id: &str, dir: &DataDir) -> String {
 /// Carries out `action`, and returns a message about the result.
 pub(super) async fn carry_out(action: &Action, dir: &DataDir) -> String {
     match done(action, dir).await {
-        Ok(said) => said,
+        Ok(message) => message,
         Err(error) => with_local_times(&super::super::describe(&error).line()),
     }
 }

@@ -52,8 +52,8 @@ impl Agents {
     pub(super) async fn changed(&mut self) -> io::Result<Option<Update>> {
         tokio::select! {
             Some(event) = self.events.recv() => {
-                self.heard(&event);
-                Ok(Some(Update::Heard(event.agent_id.as_str().into(), clock::now())))
+                self.on_event(&event);
+                Ok(Some(Update::Activity(event.agent_id.as_str().into(), clock::now())))
             }
             Some(read) = self.past.join_next() => {
                 if let Ok((agent, extras)) = read {
@@ -70,7 +70,7 @@ impl Agents {
         }
     }
 
-    fn heard(&mut self, event: &Event) {
+    fn on_event(&mut self, event: &Event) {
         if let Some(news) = Extras::of(event) {
             self.extras.entry(event.agent_id.clone()).or_default().update(news);
             self.change_all();

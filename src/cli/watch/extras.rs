@@ -78,8 +78,8 @@ impl Extras {
             | AgentEvent::Compaction(_)
             | AgentEvent::Session { .. } => {
                 let line = Derived::Agent(event).line("", 0);
-                let told = serde_json::from_slice(&line).ok().and_then(|told| Self::of(&told));
-                told.into_iter().for_each(|news| self.update(news));
+                let news = serde_json::from_slice(&line).ok().and_then(|event| Self::of(&event));
+                news.into_iter().for_each(|news| self.update(news));
             }
             _ => {}
         }

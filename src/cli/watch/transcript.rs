@@ -28,9 +28,9 @@ impl Transcript {
     pub(super) fn open(wanted: Wanted, dir: DataDir, data_dir: Option<PathBuf>) -> Self {
         let (to, updates) = sync_channel(WAITING);
         let (ready, closed) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-        let (tell, until) = (Arc::clone(&ready), Arc::clone(&closed));
+        let (is_ready, until) = (Arc::clone(&ready), Arc::clone(&closed));
         std::thread::spawn(move || {
-            let sender = Sender { to, tell };
+            let sender = Sender { to, ready: is_ready };
             let read = super::super::runtime().map_err(Into::into).and_then(|runtime| {
                 runtime.block_on(async {
                     let env = UserEnv::new(data_dir);
@@ -69,14 +69,14 @@ impl Drop for Transcript {
 
 struct Sender {
     to: SyncSender<Update>,
-    tell: Arc<Notify>,
+    ready: Arc<Notify>,
 }
 
 impl Sender {
     fn send(&self, update: Update) -> io::Result<()> {
-        self.tell.notify_one();
+        self.ready.notify_one();
         self.to.send(update).map_err(|_| io::ErrorKind::BrokenPipe)?;
-        self.tell.notify_one();
+        self.ready.notify_one();
         Ok(())
     }
 

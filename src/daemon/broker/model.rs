@@ -182,7 +182,7 @@ impl Models {
             let decision = access.and_then(|access| ask(&access, &prompt, until.into_std(), limit));
             // Before the answer, so that a client that has it can send the next request.
             drop(permit);
-            let _heard = to.send(decision);
+            let _gone = to.send(decision);
         };
         // Not a runtime thread: the daemon would wait for it at shutdown.
         std::thread::Builder::new().name("model".to_owned()).spawn(ask).map_err(ModelError::Thread)?;

@@ -10,7 +10,7 @@ use sys::clock::rfc3339;
 
 /// How long to wait until a beat is told again to end for the next run: a process that was still starting has missed
 /// the signal.
-const TELL_AGAIN: SignedDuration = SignedDuration::from_secs(5);
+const REPEAT_AFTER: SignedDuration = SignedDuration::from_secs(5);
 
 const YEAR: SignedDuration = SignedDuration::from_hours(365 * 24);
 
@@ -67,8 +67,8 @@ impl Heartbeats {
             let overlap = entry.overlap().filter(|overlap| *overlap != Overlap::Queue)?;
             let waits = self.is_deferred(entry) || entry.continues().is_some();
             let due = entry.due().filter(|_| !waits)?;
-            let told = self.replaced.get(&running.beat).and_then(|told| told.checked_add(TELL_AGAIN).ok());
-            Some((told.map_or(due, |again| due.max(again)), overlap, running))
+            let again = self.replaced.get(&running.beat).and_then(|last| last.checked_add(REPEAT_AFTER).ok());
+            Some((again.map_or(due, |again| due.max(again)), overlap, running))
         })
     }
 

@@ -89,6 +89,6 @@ fn nothing_runs_in_another_environment() {
     assert!(!output.status.success(), "{output:?}");
     let line = env.journal().pop().unwrap();
     let error = line["error"].as_str().unwrap();
-    assert!(error.contains(r#"the guard cannot judge calls in the environment "remote" of Codex"#), "{line}");
+    assert!(error.contains(r#"the guard cannot check calls in the environment "remote" of Codex"#), "{line}");
     assert!(!env.data().join("decisions.jsonl").exists());
 }

@@ -61,12 +61,12 @@ fn every_documented_example_matches_the_daemon() {
     register_idle(&env, 2, &[&site]);
     let daemon = env.daemon();
     let mut followed = env.connect();
-    let (mut asked, mut heard) = (Vec::new(), VecDeque::new());
+    let (mut asked, mut seen) = (Vec::new(), VecDeque::new());
     for example in examples() {
         let text = example.to_string().replace("/home/you", env.root().to_str().unwrap());
         let example: Value = serde_json::from_str(&text).unwrap();
         if let Some(event_type) = example["event_type"].as_str() {
-            let event = heard.pop_front().unwrap_or_else(|| followed.event(event_type));
+            let event = seen.pop_front().unwrap_or_else(|| followed.event(event_type));
             assert_eq!(event["event_type"], event_type);
             assert_eq!((shape(&event), &event["offset"]), (shape(&example), &example["offset"]));
         } else if example.get("success").is_none() {
@@ -74,9 +74,9 @@ fn every_documented_example_matches_the_daemon() {
             // Further events come after these.
             match msg_type {
                 "host.spawn" => {
-                    heard.extend(["beat_started", "beat_ended"].map(|event| followed.event(event)))
+                    seen.extend(["beat_started", "beat_ended"].map(|event| followed.event(event)))
                 }
-                "stop" => heard.extend(["host_started", "host_ended"].map(|event| followed.event(event))),
+                "stop" => seen.extend(["host_started", "host_ended"].map(|event| followed.event(event))),
                 _ => {}
             }
             let mut client = env.connect();

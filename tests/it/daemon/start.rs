@@ -31,8 +31,8 @@ impl Impostor {
     /// Accepts the next connection and reads a `ping`; the client waits for the response.
     fn receive_ping(&self) -> (UnixStream, Value) {
         let mut listener = [PollFd::new(&self.listener, PollFlags::IN)];
-        let patience = Timespec { tv_sec: 20, tv_nsec: 0 };
-        assert_eq!(rustix::event::poll(&mut listener, Some(&patience)).unwrap(), 1, "nobody asks");
+        let timeout = Timespec { tv_sec: 20, tv_nsec: 0 };
+        assert_eq!(rustix::event::poll(&mut listener, Some(&timeout)).unwrap(), 1, "nobody asks");
         let (stream, _) = self.listener.accept().unwrap();
         let mut line = String::new();
         BufReader::new(&stream).read_line(&mut line).unwrap();

@@ -39,12 +39,12 @@ impl Daemon {
 
     /// Waits until it prints a line that contains `words`, and returns that line.
     pub(crate) fn says(&self, words: &str) -> String {
-        let mut heard = Vec::new();
+        let mut printed = Vec::new();
         loop {
             match self.lines.recv_timeout(DEADLINE) {
                 Ok(line) if line.contains(words) => return line,
-                Ok(line) => heard.push(line),
-                Err(error) => panic!("the daemon never printed {words:?} ({error}), but: {heard:#?}"),
+                Ok(line) => printed.push(line),
+                Err(error) => panic!("the daemon never printed {words:?} ({error}), but: {printed:#?}"),
             }
         }
     }

@@ -19,9 +19,9 @@ pub(crate) fn wait_for_end(pid: i64) {
 }
 
 fn wait(process: &OwnedFd) {
-    let patience = Timespec { tv_sec: 60, tv_nsec: 0 };
+    let timeout = Timespec { tv_sec: 60, tv_nsec: 0 };
     loop {
-        match rustix::event::poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&patience)) {
+        match rustix::event::poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&timeout)) {
             Err(rustix::io::Errno::INTR) => {}
             Ok(1..) => return,
             other => panic!("a process did not end: {other:?}"),
@@ -31,9 +31,9 @@ fn wait(process: &OwnedFd) {
 
 /// Whether the process is dead within so many seconds, reaped or not.
 pub(crate) fn ends_within(pid: i64, seconds: i64) -> bool {
-    let patience = Timespec { tv_sec: seconds, tv_nsec: 0 };
+    let timeout = Timespec { tv_sec: seconds, tv_nsec: 0 };
     open(pid).is_none_or(|process| {
-        rustix::event::poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&patience)) != Ok(0)
+        rustix::event::poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&timeout)) != Ok(0)
     })
 }
 

@@ -34,7 +34,7 @@ impl Socket {
 
     /// Writes as much as the other side accepts.
     pub(crate) fn say(&mut self, bytes: impl AsRef<[u8]>) {
-        let _it_may_have_heard_enough = self.stream.write_all(bytes.as_ref());
+        let _may_be_closed = self.stream.write_all(bytes.as_ref());
     }
 
     /// The next line; `None` at the end.

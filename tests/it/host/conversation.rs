@@ -87,7 +87,10 @@ fn stop_drops_queued_messages_and_accepts_no_more() {
     assert!(stopping.say("{\"msg_type\":\"stop\",\"id\":\"s\",\"payload\":{\"grace\":\"1h\"}}\n"));
     events.until(|event| is_state(event, "stopping"));
     let refused = agent.peer().refusal("send", json!({ "text": "three" }));
-    assert_eq!(refused, "the agent is stopping; it takes no more messages");
+    assert_eq!(
+        refused,
+        "the agent is stopping and takes no more messages; start another one with: murmur agent start"
+    );
     drop(gate);
     // The running turn is still answered; messages in the agent's own queue are dropped.
     assert_eq!(stopping.answer()["payload"]["exit"], json!({ "code": 0 }));
@@ -123,7 +126,7 @@ fn a_beat_shows_its_prompt_takes_no_messages_and_can_be_replayed() {
     let refused = peer.refusal("send", json!({ "text": "hello" }));
     assert_eq!(
         refused,
-        "a beat has one prompt and takes no messages; spawn a hosted agent with: murmur agent start"
+        "a beat has one prompt and takes no messages; start a hosted agent with: murmur agent start"
     );
     peer.attach(0);
     drop(gate);

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// The longest wait for a message.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The server.
 pub(super) struct Ntfy {
@@ -37,12 +37,12 @@ impl Ntfy {
 
     /// The next message.
     pub(super) fn next(&self) -> Value {
-        self.published.recv_timeout(PATIENCE).unwrap()
+        self.published.recv_timeout(TIMEOUT).unwrap()
     }
 
     /// The stream that murmur listens to.
     pub(super) fn stream(&self) -> Messages {
-        Messages { to: self.streams.recv_timeout(PATIENCE).unwrap(), sent: 0 }
+        Messages { to: self.streams.recv_timeout(TIMEOUT).unwrap(), sent: 0 }
     }
 }
 
@@ -113,7 +113,7 @@ impl Telegram {
                     } else if body["offset"] == -1 {
                         json!([])
                     } else {
-                        let next = coming.lock().unwrap().recv_timeout(PATIENCE);
+                        let next = coming.lock().unwrap().recv_timeout(TIMEOUT);
                         json!(next.into_iter().collect::<Vec<_>>())
                     };
                     let answer = json!({ "ok": true, "result": result }).to_string();
@@ -129,7 +129,7 @@ impl Telegram {
 
     /// The next message.
     pub(super) fn next(&self) -> Value {
-        self.sent.recv_timeout(PATIENCE).unwrap()
+        self.sent.recv_timeout(TIMEOUT).unwrap()
     }
 
     /// Somebody presses the button with this data.

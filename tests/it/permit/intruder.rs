@@ -272,10 +272,10 @@ fn an_agent_cannot_use_up_all_connections() {
     env.run(["host", "spawn", "--agent-id", "worker", "--worktree", site.path(), "Go."]);
     // None of them is idle: each follows events.
     let said = env.has_run(&[floods(&env, "attach", &json!({}), 300)]).remove(0);
-    let turned_away = said.lines().filter(|line| line.contains("too many clients are connected")).count();
+    let rejected = said.lines().filter(|line| line.contains("too many clients are connected")).count();
     let followed = said.lines().filter(|line| line.contains(r#""success":true"#)).count();
     // One that hasn't sent a request yet is idle, and may have made room for the next.
-    assert_eq!(followed + turned_away, 300, "{said}");
+    assert_eq!(followed + rejected, 300, "{said}");
     assert!((100..=128).contains(&followed), "{followed} of 300");
     let status = env.run(["status"]);
     assert!(status.starts_with("murmur 0.1.0 is running"), "{status}");

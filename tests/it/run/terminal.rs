@@ -136,9 +136,9 @@ impl Terminal {
                 return;
             }
             let (wanted, new) = (String::from_utf8_lossy(wanted), String::from_utf8_lossy(new));
-            let patience = self.until.saturating_duration_since(Instant::now());
-            assert!(!patience.is_zero(), "{wanted:?} is never shown, but: {new:?}");
-            match poll(&[PollFd::new(&self.ours, PollFlags::IN)], patience)[0] {
+            let timeout = self.until.saturating_duration_since(Instant::now());
+            assert!(!timeout.is_zero(), "{wanted:?} is never shown, but: {new:?}");
+            match poll(&[PollFd::new(&self.ours, PollFlags::IN)], timeout)[0] {
                 true => self.step(),
                 false => panic!("timed out waiting for {wanted:?}; shown: {new:?}"),
             }
@@ -170,11 +170,11 @@ impl Terminal {
         let process = pidfd_open(pid, PidfdFlags::empty()).unwrap();
         let mut is_over = false;
         loop {
-            let patience =
+            let timeout =
                 if is_over { Duration::ZERO } else { self.until.saturating_duration_since(Instant::now()) };
             let watched = [PollFd::new(&self.ours, PollFlags::IN), PollFd::new(&process, PollFlags::IN)];
             // Everything written before the end has arrived once this is readable.
-            let come = poll(&watched, patience);
+            let come = poll(&watched, timeout);
             match (come[0], is_over) {
                 (true, _) => self.step(),
                 (false, true) => break,
@@ -207,10 +207,10 @@ impl Drop for Terminal {
 }
 
 /// Which of these are readable.
-fn poll(watched: &[PollFd<'_>], patience: Duration) -> Vec<bool> {
+fn poll(watched: &[PollFd<'_>], timeout: Duration) -> Vec<bool> {
     let mut watched = watched.to_vec();
-    let patience = Timespec::try_from(patience).unwrap();
-    while let Err(error) = rustix::event::poll(&mut watched, Some(&patience)) {
+    let timeout = Timespec::try_from(timeout).unwrap();
+    while let Err(error) = rustix::event::poll(&mut watched, Some(&timeout)) {
         assert_eq!(error, Errno::INTR);
     }
     watched.iter().map(|one| !one.revents().is_empty()).collect()

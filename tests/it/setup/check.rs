@@ -33,7 +33,7 @@ fn an_arriving_pulse_is_reported_and_removed() {
     stand_in(&env, PULSES);
     let before = read(&settings(&env));
     assert_snapshot!(setup(&env, &["--check"]), @"
-    A pulse arrived: the hook in [ENV]/home/.claude/settings.json took [MS] ms
+    a pulse arrived: the hook in [ENV]/home/.claude/settings.json took [MS] ms
     | warning: [ENV]/home/.claude/settings.json has hooks of another murmur version; `murmur setup hooks` updates them
     [exit 0]
     ");
@@ -54,7 +54,7 @@ fn the_hook_that_setup_installs_writes_a_pulse() {
     let env = Env::new();
     setup(&env, &[]);
     assert_snapshot!(setup(&env, &["--check"]), @"
-    A pulse arrived: the hook in [ENV]/home/.claude/settings.json took [MS] ms
+    a pulse arrived: the hook in [ENV]/home/.claude/settings.json took [MS] ms
     [exit 0]
     ");
     assert_eq!(env.names(&env.data().join("heartbeats")), "");
@@ -89,7 +89,7 @@ fn reasons_for_a_missing_pulse_are_reported() {
     });
     stand_in(&env, "sleep 100 & exec sleep 100");
     assert_snapshot!(setup(&env, &["--check"]), @"
-    | error: no pulse arrived: '[HOOK]' PostToolUse did not end within 5 s
+    | error: no pulse arrived: '[HOOK]' PostToolUse did not end within 5s
     | hint: check what it waits for
     [exit 1]
     ");
@@ -107,7 +107,7 @@ fn reasons_for_a_missing_pulse_are_reported() {
     ");
     write(&settings(&env), whole.replacen("{", "{ \"disableAllHooks\": true,", 1));
     assert_snapshot!(setup(&env, &["--check"]), @"
-    A pulse arrived: the hook in [ENV]/home/.claude/settings.json took [MS] ms
+    a pulse arrived: the hook in [ENV]/home/.claude/settings.json took [MS] ms
     | warning: [ENV]/home/.claude/settings.json:1:3: disableAllHooks is true: Claude Code runs no hooks, not even murmur's; remove it to enable them
     | warning: [ENV]/home/.claude/settings.json has hooks of another murmur version; `murmur setup hooks` updates them
     | error: Claude Code may run none of the hooks in [ENV]/home/.claude/settings.json
@@ -119,7 +119,7 @@ fn reasons_for_a_missing_pulse_are_reported() {
         whole.replace("\"PostToolUse\": [", "\"PostToolUse\": [ { \"command\": \"flat\" },"),
     );
     assert_snapshot!(setup(&env, &["--check"]), @r#"
-    A pulse arrived: the hook in [ENV]/home/.claude/settings.json took [MS] ms
+    a pulse arrived: the hook in [ENV]/home/.claude/settings.json took [MS] ms
     | warning: [ENV]/home/.claude/settings.json:25:22: hooks.PostToolUse[0] has its command next to the matcher (flat form): Claude Code 2.1.197 silently ignores the whole file because of it, 2.1.329 ignores the entry; `murmur setup hooks --fix-flat` rewrites it as {"matcher", "hooks": [...]}
     | warning: [ENV]/home/.claude/settings.json has hooks of another murmur version; `murmur setup hooks` updates them
     | error: Claude Code may run none of the hooks in [ENV]/home/.claude/settings.json
@@ -146,12 +146,12 @@ fn a_data_folder_that_sessions_do_not_use_is_refused() {
     ");
     assert!(!other.exists());
     assert_snapshot!(check(&env.data()), @"
-    A pulse arrived: the hook in [ENV]/home/.claude/settings.json took [MS] ms
+    a pulse arrived: the hook in [ENV]/home/.claude/settings.json took [MS] ms
     [exit 0]
     ");
     // If nothing names a folder, it is the one in the home folder.
     assert_snapshot!(env.murmur(["setup", "hooks", "--check"]).unset("MURMUR_DIR").run(), @"
-    A pulse arrived: the hook in [ENV]/home/.claude/settings.json took [MS] ms
+    a pulse arrived: the hook in [ENV]/home/.claude/settings.json took [MS] ms
     [exit 0]
     ");
     assert_eq!(env.names(&env.home().join(".murmur/heartbeats")), "");
@@ -184,7 +184,7 @@ fn from_a_folders_settings_only_setups_own_command_is_run() {
     let file = env.root().join(".claude/settings.json");
     let own = Path::new(crate::env::MURMUR).with_file_name("murmur-hook");
     assert_snapshot!(setup(&env, &["--scope", "project", "--check"]), @"
-    A pulse arrived: the hook in [ENV]/.claude/settings.json took [MS] ms
+    a pulse arrived: the hook in [ENV]/.claude/settings.json took [MS] ms
     [exit 0]
     ");
     let hook = env.root().join("bin/murmur-hook");

@@ -68,8 +68,8 @@ fn links_are_followed_and_kept() {
     std::fs::create_dir(env.home().join(".claude")).unwrap();
     symlink("../../dotfiles/claude.json", settings(&env)).unwrap();
     assert_snapshot!(setup(&env, &[]), @"
-    Configured murmur's hooks in [ENV]/dotfiles/claude.json
-    Saved the previous version as [ENV]/dotfiles/claude.json.murmur-[RANDOM]
+    configured murmur's hooks in [ENV]/dotfiles/claude.json
+    saved the previous version as [ENV]/dotfiles/claude.json.murmur-[RANDOM]
     [exit 0]
     ");
     assert!(settings(&env).is_symlink() && read(&real).contains("murmur-hook"));
@@ -79,11 +79,11 @@ fn links_are_followed_and_kept() {
     // A link to a missing file creates the file, and removes it again.
     std::fs::remove_file(&real).unwrap();
     assert_snapshot!(setup(&env, &[]), @"
-    Configured murmur's hooks in [ENV]/dotfiles/claude.json
+    configured murmur's hooks in [ENV]/dotfiles/claude.json
     [exit 0]
     ");
     assert_snapshot!(setup(&env, &["--remove"]), @"
-    Removed [ENV]/dotfiles/claude.json, which contained only murmur's hooks
+    removed [ENV]/dotfiles/claude.json, which contained only murmur's hooks
     [exit 0]
     ");
     assert!(settings(&env).is_symlink() && !real.exists());
@@ -171,8 +171,8 @@ fn concurrent_setups_add_each_entry_once() {
     let mut shown: Vec<String> =
         running.into_iter().map(|child| show(&child.wait_with_output().unwrap())).collect();
     shown.sort();
-    assert!(shown[..15].iter().all(|shown| shown.starts_with("Already configured in ")), "{shown:?}");
-    assert!(shown[15].starts_with("Configured murmur's hooks in "), "{shown:?}");
+    assert!(shown[..15].iter().all(|shown| shown.starts_with("already configured in ")), "{shown:?}");
+    assert!(shown[15].starts_with("configured murmur's hooks in "), "{shown:?}");
     let value: Value = serde_json::from_str(&read(&settings(&env))).unwrap();
     assert_eq!(value["hooks"]["PostToolUse"].as_array().unwrap().len(), 2);
     assert_eq!(env.names(&env.home().join(".claude")), "settings.json\nsettings.json.murmur-backup");
@@ -202,7 +202,7 @@ fn an_unreadable_backup_is_not_replaced() {
     std::fs::remove_file(&backup).unwrap();
     symlink("nowhere", &backup).unwrap();
     assert_snapshot!(setup(&env, &[]), @"
-    Already configured in [ENV]/home/.claude/settings.json
+    already configured in [ENV]/home/.claude/settings.json
     [exit 0]
     ");
     let old = read(&settings(&env)).replace("/murmur-hook' Stop\"", "/old/murmur-hook' Stop\"");

@@ -4,7 +4,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use sys::clock;
 
-use super::{Moments, parent, patience, times};
+use super::{Moments, parent, time_limit, times};
 use crate::env::{Disk, Env, Run, Workspace, fixture, kill, result, wait_for_end};
 
 /// How often the disk fills up.
@@ -32,7 +32,7 @@ fn check(env: &Env, disk: &Disk) {
 
 #[test]
 fn manual_beats_lose_no_line_while_the_disk_fills_and_empties() {
-    let env = Env::for_as_long_as(patience());
+    let env = Env::for_as_long_as(time_limit());
     let Some(disk) = Disk::new(&env, "256k") else { return };
     let site = env.workspace("site", "Do it.");
     register(&disk, std::slice::from_ref(&site), &json!({ "stdout": result("HEARTBEAT_OK") }));
@@ -65,7 +65,7 @@ fn manual_beats_lose_no_line_while_the_disk_fills_and_empties() {
 
 #[test]
 fn killed_manual_beats_have_their_lines_on_a_full_disk() {
-    let env = Env::for_as_long_as(patience());
+    let env = Env::for_as_long_as(time_limit());
     let Some(disk) = Disk::new(&env, "256k") else { return };
     let site = env.workspace("site", "Do it.");
     register(&disk, std::slice::from_ref(&site), &json!({ "fixture": fixture("ok"), "faults": ["hang"] }));
@@ -131,7 +131,7 @@ fn over(env: &Env, disk: &Disk) {
 
 #[test]
 fn a_daemon_started_on_a_full_disk_loses_no_line() {
-    let env = Env::for_as_long_as(patience());
+    let env = Env::for_as_long_as(time_limit());
     let Some(disk) = Disk::new(&env, "512k") else { return };
     let workspaces = ["site", "blog"].map(|name| env.workspace(name, "Do it."));
     register(&disk, &workspaces, &json!({ "stdout": result("HEARTBEAT_OK") }));
@@ -170,7 +170,7 @@ fn a_daemon_started_on_a_full_disk_loses_no_line() {
 
 #[test]
 fn a_daemon_and_beats_killed_on_a_full_disk_lose_no_line() {
-    let env = Env::for_as_long_as(patience());
+    let env = Env::for_as_long_as(time_limit());
     let Some(disk) = Disk::new(&env, "512k") else { return };
     let mut moments = Moments::new(0x6461_656d_6f6e);
     let workspaces = ["site", "blog"].map(|name| env.workspace(name, "Do it."));

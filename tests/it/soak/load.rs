@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::env::{Env, Run};
 
 /// Longer than any answer takes.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// One agent: its id and its processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ struct Peer {
 impl Peer {
     fn connect(folder: &Path, id: &str) -> std::io::Result<Self> {
         let stream = UnixStream::connect(folder.join(format!("{id}.sock")))?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
         Ok(Self { lines: BufReader::new(stream) })
     }
 
@@ -124,7 +124,7 @@ impl<'a> Load<'a> {
     pub(super) fn wait(&self, more: u64) {
         let count = self.ticks.count.lock().unwrap();
         let until = *count + more;
-        let waited = self.ticks.more.wait_timeout_while(count, PATIENCE, |count| *count < until).unwrap();
+        let waited = self.ticks.more.wait_timeout_while(count, TIMEOUT, |count| *count < until).unwrap();
         let late = waited.1;
         assert!(!late.timed_out(), "the agents do nothing any more");
     }

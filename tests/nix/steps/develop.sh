@@ -2,7 +2,7 @@
 # $MURMUR_NIX_TESTS: arguments for `just test`.
 # shellcheck shell=bash disable=SC2154,SC2016
 develop() {
-  HOME=$scratch/home XDG_CACHE_HOME=$scratch/cache CARGO_TARGET_DIR=$target/develop CARGO_INCREMENTAL=0 CARGO_NET_OFFLINE=true \
+  HOME=$scratch/home XDG_CACHE_HOME=$scratch/cache CARGO_TARGET_DIR=$target CARGO_INCREMENTAL=0 CARGO_NET_OFFLINE=true \
     CARGO_PROFILE_DEV_DEBUG=none on_flake develop --command "$@"
 }
 mkdir -p "$scratch/home"

@@ -59,26 +59,27 @@ const PATHS: [&str; 7] =
     ["file_path", "filePath", "filepath", "notebook_path", "path", "absolute_path", "dir_path"];
 
 impl Call {
-    /// Reads a call from what was said about it. Earlier parts of `said` take precedence.
-    pub(super) fn read(said: &[&Fields]) -> Self {
-        let said = Descriptions(said);
-        if let Some((tool, input)) = said.mcp() {
+    /// Reads a call from its descriptions. Earlier ones take precedence.
+    pub(super) fn read(descriptions: &[&Fields]) -> Self {
+        let descriptions = Descriptions(descriptions);
+        if let Some((tool, input)) = descriptions.mcp() {
             let is_shown = is_shown(&input);
             return Self { tool, input, cwd: None, is_shown };
         }
-        let tool = said.tool();
-        let raw = said.raw();
-        let path = || said.path();
+        let tool = descriptions.tool();
+        let raw = descriptions.raw();
+        let path = || descriptions.path();
         let texts = |keys: &[&str]| keys.iter().find_map(|key| raw.get(*key)?.as_str()).map(str::to_owned);
         let mut cwd = None;
         let input: Value = match tool.as_str() {
             "Bash" => {
-                cwd = texts(&["workdir", "cwd"]).or_else(|| said.title_folder());
+                cwd = texts(&["workdir", "cwd"]).or_else(|| descriptions.title_folder());
                 let mut input = raw.clone();
                 for key in ["workdir", "cwd", "directories", "patterns"] {
                     input.remove(key);
                 }
-                if let Some(command) = said.title_command().filter(|_| !input.contains_key("command")) {
+                if let Some(command) = descriptions.title_command().filter(|_| !input.contains_key("command"))
+                {
                     input.insert("command".to_owned(), command.into());
                 }
                 input.into()
@@ -86,20 +87,23 @@ impl Call {
             "Read" | "LS" => fields([("file_path", path())]),
             "Write" => fields([
                 ("file_path", path()),
-                ("content", texts(&["content"]).or_else(|| said.diff("newText"))),
+                ("content", texts(&["content"]).or_else(|| descriptions.diff("newText"))),
             ]),
             "Edit" => fields([
                 ("file_path", path()),
                 (
                     "old_string",
-                    texts(&["old_string", "oldString", "before"]).or_else(|| said.diff("oldText")),
+                    texts(&["old_string", "oldString", "before"]).or_else(|| descriptions.diff("oldText")),
                 ),
-                ("new_string", texts(&["new_string", "newString", "after"]).or_else(|| said.diff("newText"))),
+                (
+                    "new_string",
+                    texts(&["new_string", "newString", "after"]).or_else(|| descriptions.diff("newText")),
+                ),
             ]),
-            "WebFetch" if !raw.contains_key("url") => fields([("prompt", said.title())]),
+            "WebFetch" if !raw.contains_key("url") => fields([("prompt", descriptions.title())]),
             _ => raw.clone().into(),
         };
-        let input = said.with_all_paths(&tool, input);
+        let input = descriptions.with_all_paths(&tool, input);
         let is_shown = match tool.as_str() {
             "Bash" => input.get("command").is_some_and(Value::is_string),
             "Read" | "Write" | "Edit" | "LS" => input.get("file_path").is_some(),
@@ -120,7 +124,7 @@ fn fields<const N: usize>(fields: [(&str, Option<String>); N]) -> Value {
     Value::Object(known.collect())
 }
 
-/// All that was said about a call, the most important first.
+/// The descriptions of a call, the most important first.
 struct Descriptions<'a>(&'a [&'a Fields]);
 
 impl Descriptions<'_> {

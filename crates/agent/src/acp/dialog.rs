@@ -115,7 +115,7 @@ impl AcpDialog {
                 self.update(update);
                 Vec::new()
             }
-            Message::Notification { .. } | Message::Stray | Message::Other => Vec::new(),
+            Message::Notification { .. } | Message::UnknownResponse | Message::Other => Vec::new(),
         }
     }
 

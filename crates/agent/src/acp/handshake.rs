@@ -42,9 +42,9 @@ impl Introduction {
     }
 
     fn of(result: &Value) -> Self {
-        let said = |key: &str| text_at(Some(result), &["agentInfo", key]);
-        let name = Some(said("title")).filter(|title| !title.is_empty()).unwrap_or_else(|| said("name"));
-        let program = format!("{name} {}", said("version")).trim().to_owned();
+        let info = |key: &str| text_at(Some(result), &["agentInfo", key]);
+        let name = Some(info("title")).filter(|title| !title.is_empty()).unwrap_or_else(|| info("name"));
+        let program = format!("{name} {}", info("version")).trim().to_owned();
         let offered = &result["agentCapabilities"];
         let named = offered["sessionCapabilities"].as_object().into_iter().flatten();
         let named = named.filter(|(_, value)| !value.is_null() && **value != Value::Bool(false));

@@ -86,15 +86,16 @@ pub(crate) fn parse(line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown: &mut
                 unknown.add(&[method.as_bytes()]);
             }
         }
-        Some(Message::Stray) => {}
+        Some(Message::UnknownResponse) => {}
         Some(Message::Other) => unknown.add(&[b"no-method"]),
     }
 }
 
-/// The request `id` for a call that `said` describes, the most important first.
-pub(super) fn request(id: &Value, said: &[&Fields]) -> PermissionRequest {
-    let Call { tool, input, cwd, .. } = Call::read(said);
-    let call_id = said.iter().map(|fields| text_at(fields.get("toolCallId"), &[])).find(|id| !id.is_empty());
+/// The request `id` for a call that `descriptions` describes, the most important first.
+pub(super) fn request(id: &Value, descriptions: &[&Fields]) -> PermissionRequest {
+    let Call { tool, input, cwd, .. } = Call::read(descriptions);
+    let call_id =
+        descriptions.iter().map(|fields| text_at(fields.get("toolCallId"), &[])).find(|id| !id.is_empty());
     PermissionRequest {
         request_id: id.to_string(),
         tool,
@@ -152,20 +153,20 @@ fn emit_call_update(is_new: bool, update: &Fields, sink: &mut impl FnMut(Event<'
     }
 }
 
-fn emit_call(said: &Fields, call: &Call, sink: &mut impl FnMut(Event<'_>)) {
+fn emit_call(fields: &Fields, call: &Call, sink: &mut impl FnMut(Event<'_>)) {
     let Ok(input) = serde_json::value::to_raw_value(&call.input) else { return sink(Event::Garbled) };
     sink(Event::ToolUse {
         message: "".into(),
-        parent: parent(said),
-        id: text_at(said.get("toolCallId"), &[]).into(),
+        parent: parent(fields),
+        id: text_at(fields.get("toolCallId"), &[]).into(),
         name: call.tool.as_str().into(),
         input: Json(&input),
     });
 }
 
 /// The call of a subagent that this is part of.
-fn parent(said: &Fields) -> Cow<'_, str> {
-    text_at(said.get("_meta"), &["claudeCode", "parentToolUseId"]).into()
+fn parent(fields: &Fields) -> Cow<'_, str> {
+    text_at(fields.get("_meta"), &["claudeCode", "parentToolUseId"]).into()
 }
 
 /// What a call returned: as the program has it, or as it shows it.

@@ -122,7 +122,7 @@ pub(super) enum Message {
     /// The response to one of murmur's requests: a result or an error.
     Response(RequestTag, Result<Value, Value>),
     /// The response to a request that murmur didn't send.
-    Stray,
+    UnknownResponse,
     /// An object that is none of these.
     Other,
 }
@@ -145,7 +145,7 @@ impl Message {
             (None, Some(id)) => match (id.as_str().and_then(RequestTag::parse), line.remove("error")) {
                 (Some(own), Some(error)) => Self::Response(own, Err(error)),
                 (Some(own), None) => Self::Response(own, Ok(line.remove("result").unwrap_or_default())),
-                (None, _) => Self::Stray,
+                (None, _) => Self::UnknownResponse,
             },
             (None, None) => Self::Other,
         })
@@ -253,7 +253,7 @@ mod tests {
             assert_eq!(Message::read(line.as_bytes()), Some(Message::Other), "{line}");
         }
         for line in ["{\"id\":5,\"result\":{}}", "{\"id\":\"x\",\"error\":1}"] {
-            assert_eq!(Message::read(line.as_bytes()), Some(Message::Stray), "{line}");
+            assert_eq!(Message::read(line.as_bytes()), Some(Message::UnknownResponse), "{line}");
         }
     }
 }

@@ -167,9 +167,9 @@ fn usage(result: &Value) -> Option<Tokens> {
 /// The HTTP status of the API in an error: its code, a field of its data, or what its `kind` stands for.
 fn status(error: &Value, kind: &str) -> Option<u64> {
     let data = |key: &str| error.get("data")?.get(key)?.as_u64();
-    let told = [error.get("code").and_then(Value::as_u64), data("statusCode"), data("status")];
-    let told = told.into_iter().flatten().find(|code| (400..600).contains(code));
-    told.or(match kind {
+    let codes = [error.get("code").and_then(Value::as_u64), data("statusCode"), data("status")];
+    let codes = codes.into_iter().flatten().find(|code| (400..600).contains(code));
+    codes.or(match kind {
         "rate_limit" => Some(429),
         "server_error" => Some(500),
         "overloaded" => Some(529),

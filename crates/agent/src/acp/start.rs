@@ -43,7 +43,7 @@ pub fn environment(
         let place = |wanted: &str| variable(wanted).filter(|_| wanted == codex::HOME).map(OsString::from);
         if let Some(file) = codex::configured_environment(home, &place) {
             return Err(failure!(
-                "the guard cannot judge calls in the environments of {file}, only on this machine"; "remove it"
+                "the guard cannot check calls in the environments of {file}, only on this machine"; "remove it"
             ));
         }
     }
@@ -115,11 +115,11 @@ mod tests {
         std::fs::write(&file, "").unwrap();
         let configured = || vec![("CODEX_HOME".to_owned(), home.path().display().to_string())];
         let error = environment("codex-acp", configured(), Path::new("/home/u"), None).unwrap_err();
-        let said = format!(
-            "the guard cannot judge calls in the environments of {}, only on this machine; remove it",
+        let expected = format!(
+            "the guard cannot check calls in the environments of {}, only on this machine; remove it",
             file.display()
         );
-        assert_eq!(error.line(), said);
+        assert_eq!(error.line(), expected);
         assert!(environment("goose", configured(), home.path(), None).is_ok());
     }
 }

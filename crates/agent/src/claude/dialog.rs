@@ -30,7 +30,7 @@ impl Dialog for ClaudeDialog {
         line(&json!({ "type": "control_response", "response": response }))
     }
 
-    fn tells_reasons(&self) -> bool {
+    fn sends_reasons(&self) -> bool {
         true
     }
 

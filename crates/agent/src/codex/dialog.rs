@@ -12,7 +12,7 @@ use super::hooks;
 use super::line::CodexMessage;
 use super::mcp_call::McpCalls;
 use super::thread::{
-    ASK_ALWAYS, ASK_TO_LEAVE, CLEAN, HOOKS, INITIALIZE, INTERRUPT, LIMITS, THREAD, TURN, Thread,
+    ASK_ALWAYS, ASK_OUTSIDE_SANDBOX, CLEAN, HOOKS, INITIALIZE, INTERRUPT, LIMITS, THREAD, TURN, Thread,
 };
 use crate::client_call::ClientStep;
 use crate::dialog::{CallDecision, Conversation, Dialog, Overruled};
@@ -121,7 +121,7 @@ impl CodexDialog {
     fn start_turn(&mut self, text: &str) -> Vec<u8> {
         self.is_interrupted = false;
         let Stage::Ready { thread, sandbox } = &self.stage else { return Vec::new() };
-        let policy = if sandbox.is_some() { ASK_TO_LEAVE } else { ASK_ALWAYS };
+        let policy = if sandbox.is_some() { ASK_OUTSIDE_SANDBOX } else { ASK_ALWAYS };
         let input = json!([{ "type": "text", "text": text }]);
         request(TURN, "turn/start", &json!({ "threadId": thread, "input": input, "approvalPolicy": policy }))
     }

@@ -33,5 +33,5 @@ pub(super) fn elsewhere(named: &Value) -> Option<String> {
         Value::String(name) => name.clone(),
         other => other.to_string(),
     };
-    Some(format!("the guard cannot judge calls in the environment {name:?} of Codex, only on this machine"))
+    Some(format!("the guard cannot check calls in the environment {name:?} of Codex, only on this machine"))
 }

@@ -54,8 +54,8 @@ impl TurnError {
     /// The HTTP status. Some names stand for one: a usage limit is always a 429, and `internalServerError` a 500
     /// (measured on 0.169.0).
     fn status(&self) -> Option<u64> {
-        let told = || self.codex_error_info.as_object()?.values().next()?.get("httpStatusCode")?.as_u64();
-        told().or_else(|| {
+        let reported = || self.codex_error_info.as_object()?.values().next()?.get("httpStatusCode")?.as_u64();
+        reported().or_else(|| {
             Some(match self.kind() {
                 "usageLimitExceeded" if self.is_usage_limit() => 429,
                 "internalServerError" => 500,
@@ -233,15 +233,15 @@ pub(super) fn hook(line: &CodexMessage<'_>, sink: &mut impl FnMut(Event<'_>)) ->
         text: String,
     }
     let Params { run } = line.params()?;
-    let said = || run.entries.iter().map(|entry| entry.text.as_str()).collect::<Vec<_>>().join("; ");
+    let message = || run.entries.iter().map(|entry| entry.text.as_str()).collect::<Vec<_>>().join("; ");
     // As in `pre-tool-use:0:/<session-flags>/config.toml:call_A`.
     let call = run.id.rsplit_once(&format!("{SOURCE}:")).map(|(_, call)| call);
     match (run.status.as_str(), call) {
         ("blocked", Some(id)) if run.event_name == "preToolUse" => {
-            sink(Event::Blocked { id: id.into(), reason: said().into() });
+            sink(Event::Blocked { id: id.into(), reason: message().into() });
         }
         ("failed", _) => {
-            let text = format!("the {} hook of {} failed: {}", run.event_name, run.source_path, said());
+            let text = format!("the {} hook of {} failed: {}", run.event_name, run.source_path, message());
             sink(Event::Warning { text: text.into() });
         }
         _ => {}

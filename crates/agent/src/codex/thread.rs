@@ -20,7 +20,7 @@ pub(super) const CLEAN: &str = "clean";
 pub(super) const ASK_ALWAYS: &str = "untrusted";
 
 /// The policy with which Codex asks only about calls that would leave the sandbox, and about MCP calls.
-pub(super) const ASK_TO_LEAVE: &str = "on-request";
+pub(super) const ASK_OUTSIDE_SANDBOX: &str = "on-request";
 
 /// What the response says.
 #[derive(Deserialize)]

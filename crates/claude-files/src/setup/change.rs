@@ -127,9 +127,9 @@ fn settle_event(
 ) -> Settled {
     let wanted = wanted.and_then(|group| group.pointer("/hooks/0"));
     let mut is_there = false;
-    let mut fates = Vec::with_capacity(event.groups.len());
+    let mut changes = Vec::with_capacity(event.groups.len());
     for group in &event.groups {
-        let fate = |hook: &super::tree::Hook<'_>| match wanted {
+        let change = |hook: &super::tree::Hook<'_>| match wanted {
             _ if !hook.is_ours => HookChange::Keep,
             Some(wanted) if !is_there && group.matches_all() => {
                 is_there = true;
@@ -141,32 +141,32 @@ fn settle_event(
             }
             _ => HookChange::Remove,
         };
-        fates.push(group.hooks.iter().flatten().map(fate).collect::<Vec<_>>());
+        changes.push(group.hooks.iter().flatten().map(change).collect::<Vec<_>>());
     }
-    if fates.iter().flatten().all(|fate| *fate == HookChange::Keep)
+    if changes.iter().flatten().all(|change| *change == HookChange::Keep)
         && !event.groups.iter().any(Group::is_flat_ours)
     {
         return Settled::Same;
     }
     let goes = |index: usize| {
-        let hooks = fates.get(index).filter(|fates| !fates.is_empty());
+        let hooks = changes.get(index).filter(|changes| !changes.is_empty());
         event.groups.get(index).is_some_and(Group::is_flat_ours)
-            || hooks.is_some_and(|fates| fates.iter().all(|fate| *fate == HookChange::Remove))
+            || hooks.is_some_and(|changes| changes.iter().all(|change| *change == HookChange::Remove))
     };
     let spans: Vec<_> = event.groups.iter().map(|group| settings.span(group.text)).collect();
     let Some(ranges) = without(&spans, goes) else { return Settled::Empty };
     splices.delete(ranges);
-    for (index, (group, fates)) in event.groups.iter().zip(&fates).enumerate() {
+    for (index, (group, changes)) in event.groups.iter().zip(&changes).enumerate() {
         if goes(index) {
             continue;
         }
         let hooks = group.hooks.as_deref().unwrap_or_default();
         let spans: Vec<_> = hooks.iter().map(|hook| settings.span(hook.text)).collect();
         splices.delete(
-            without(&spans, |index| fates.get(index) == Some(&HookChange::Remove)).unwrap_or_default(),
+            without(&spans, |index| changes.get(index) == Some(&HookChange::Remove)).unwrap_or_default(),
         );
-        for (fate, span) in fates.iter().zip(spans) {
-            if let HookChange::Replace(text) = fate {
+        for (change, span) in changes.iter().zip(spans) {
+            if let HookChange::Replace(text) = change {
                 splices.replace(span, text.as_str());
             }
         }

@@ -31,7 +31,7 @@ pub enum CheckError {
         stderr: String,
     },
     /// It timed out.
-    #[error("no pulse arrived: {} did not end within {PULSE_TIMEOUT} s", shown(.command))]
+    #[error("no pulse arrived: {} did not end within {PULSE_TIMEOUT}s", shown(.command))]
     Late {
         /// The command.
         command: String,

@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     /// The problems of one hook under PostToolUse, without the consequence.
-    fn said(hook: &str) -> String {
+    fn flaw_text(hook: &str) -> String {
         let source = format!(r#"{{"hooks":{{"PostToolUse":[{{"hooks":[{hook}]}}]}}}}"#);
         let flaws = flaws(&source);
         flaws
@@ -251,7 +251,7 @@ mod tests {
             r#"{"type":"prompt","prompt":"x"}"#,
             r#"{"type":"http","url":"http://127.0.0.1/"}"#,
         ] {
-            assert_eq!(said(fine), "", "{fine}");
+            assert_eq!(flaw_text(fine), "", "{fine}");
         }
         for (wrong, expected) in [
             (r#""x""#, "is a string, not an object"),
@@ -278,7 +278,7 @@ mod tests {
             (r#"{"type":"command","command":"x","once":"x"}"#, "has a \"once\" that is not true or false"),
             (r#"{"type":"command","command":"x","if":5}"#, "has a \"if\" that is not a string"),
         ] {
-            assert_eq!(said(wrong), expected, "{wrong}");
+            assert_eq!(flaw_text(wrong), expected, "{wrong}");
         }
     }
 

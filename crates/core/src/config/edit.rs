@@ -236,9 +236,9 @@ pub fn set_last_run(source: &str, updates: &[LastRun<'_>], now: Timestamp) -> Re
 }
 
 fn with_last_run(entry: &str, update: &LastRun<'_>, now: Timestamp) -> String {
-    let is_later = |said: &str| {
-        let said = json::string(said).and_then(|said| said.parse::<Timestamp>().ok());
-        said.is_some_and(|said| said >= update.at && said <= now)
+    let is_later = |known: &str| {
+        let known = json::string(known).and_then(|known| known.parse::<Timestamp>().ok());
+        known.is_some_and(|known| known >= update.at && known <= now)
     };
     let at = format!("\"{}\"", sys::clock::rfc3339(update.at));
     let object = Object::parse(entry).ok();
@@ -248,9 +248,9 @@ fn with_last_run(entry: &str, update: &LastRun<'_>, now: Timestamp) -> String {
         return if stays { entry.to_owned() } else { member::set(entry, "lastRun", &at) };
     };
     let runs = member("lastRuns").filter(|member| member.value.starts_with('{'));
-    let said = runs.and_then(|runs| Object::parse(runs.value).ok()?.get(name));
+    let known = runs.and_then(|runs| Object::parse(runs.value).ok()?.get(name));
     match runs {
-        _ if said.is_some_and(|said| is_later(said.value)) => entry.to_owned(),
+        _ if known.is_some_and(|known| is_later(known.value)) => entry.to_owned(),
         Some(runs) if !runs.value.contains('"') => {
             member::set(entry, "lastRuns", &member::nested(entry, name, &at))
         }

@@ -5,6 +5,7 @@
 
 mod keys;
 mod mistakes;
+mod syntax;
 #[cfg(test)]
 mod tests;
 

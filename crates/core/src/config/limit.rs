@@ -2,8 +2,8 @@
 //! can only lower them, or set what they leave open.
 //!
 //! Each kind of key has a rule: the lower value applies (`Notices::lower`), the higher (`Notices::higher`), the
-//! stricter (`Notices::stricter`), the rarer (`Notices::rarer`), or the user's own (`Notices::own`). Lists are merged
-//! where they are read.
+//! stricter (`Notices::stricter`), the less frequent (`Notices::less_frequent`), or the user's own (`Notices::own`).
+//! Lists are merged where they are read.
 
 use std::fmt;
 
@@ -187,7 +187,7 @@ impl Notices {
     }
 
     /// The schedule with the longer gaps; at least [`MIN_INTERVAL`] if the user sets none.
-    pub(super) fn rarer(
+    pub(super) fn less_frequent(
         &mut self,
         user: Option<Schedule>,
         front: Option<&Schedule>,

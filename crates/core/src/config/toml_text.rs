@@ -74,8 +74,9 @@ pub(super) fn problem_at(text: &[u8], file: &Path, start: usize, wrong: Failure)
 
 /// The problem `wrong` at byte `start`, with the key before it, if it is about a value.
 fn named(text: &str, file: &Path, start: usize, wrong: Failure) -> Problem {
-    let said = wrong.to_string();
-    let is_named = |key: &&str| said.contains(&format!("{key:?}")) || said.starts_with(&format!("{key} "));
+    let message = wrong.to_string();
+    let is_named =
+        |key: &&str| message.contains(&format!("{key:?}")) || message.starts_with(&format!("{key} "));
     let key = key_before(text, start).or_else(|| mistakes::key_at(text, start));
     let wrong = match key.filter(|key| !is_named(key)) {
         Some(key) => wrong.after(format_args!("{key:?}: ")),

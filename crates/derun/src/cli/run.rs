@@ -17,7 +17,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
-use sys::error::Failure;
+use sys::error::{Failure, without_number};
+use sys::failure;
 #[cfg(unix)]
 use sys::signals;
 use sys::spawn::{CommandLine, NotStarted};
@@ -92,16 +93,16 @@ fn record(store: Store, new: NewSession) -> anyhow::Result<(Recorder, Store)> {
 /// Sweeps old sessions while the command runs, if a sweep is due.
 fn sweep(store: Arc<Store>) -> Option<Receiver<()>> {
     let sweep_lock = retention::lock_sweep(&store, clock::now())?;
-    let (done, told) = sync_channel(1);
+    let (sender, receiver) = sync_channel(1);
     let sweep = move || {
         // Sent once, early or at the end; the receiver may be gone.
-        let tell = || {
-            let _told = done.try_send(());
+        let notify = || {
+            let _gone = sender.try_send(());
         };
-        retention::sweep_all(&store, &sweep_lock, tell);
-        tell();
+        retention::sweep_all(&store, &sweep_lock, notify);
+        notify();
     };
-    std::thread::Builder::new().name("sweep".to_owned()).spawn(sweep).ok().map(|_| told)
+    std::thread::Builder::new().name("sweep".to_owned()).spawn(sweep).ok().map(|_| receiver)
 }
 
 /// Exits as the command did.
@@ -126,14 +127,18 @@ fn end_like(finished: io::Result<Finished>, args: &Run) -> anyhow::Result<ExitCo
         }
         CommandEnd::NotStarted(NotStarted::Command(error)) => {
             let is_missing = error.kind() == ErrorKind::NotFound;
-            complain(&anyhow::Error::new(error).context(format!("cannot run '{program}'")));
+            complaint::show(&not_run(&program, &error));
             // Like env(1).
             ExitCode::from(if is_missing { 127 } else { 126 })
         }
         CommandEnd::NotStarted(NotStarted::Trouble(error)) => {
-            return Err(anyhow::Error::new(error).context(format!("cannot run '{program}'")));
+            return Err(not_run(&program, &error).into());
         }
     })
+}
+
+fn not_run(program: &str, error: &io::Error) -> Failure {
+    failure!("cannot run '{program}': {}", without_number(error))
 }
 
 fn usage(error: &anyhow::Error) -> ExitCode {

@@ -18,7 +18,7 @@ use unicode_width::UnicodeWidthStr;
 const WAITING: usize = 1 << 20;
 
 /// How long a terminal may take to be written to in the end. A stopped one takes longer.
-const LEAVING: Duration = Duration::from_millis(500);
+const LEAVE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// How often lines that count seconds are drawn again.
 const SECOND: Duration = Duration::from_secs(1);
@@ -104,15 +104,15 @@ impl Sink {
 
     /// Waits until everything so far is written, but not for a stopped terminal.
     pub async fn written(&self) {
-        let (tell, written) = oneshot::channel();
-        self.send(Piece::Written(tell));
-        let _stopped = timeout(LEAVING, written).await;
+        let (sender, written) = oneshot::channel();
+        self.send(Piece::Written(sender));
+        let _stopped = timeout(LEAVE_TIMEOUT, written).await;
     }
 
     fn send(&self, piece: Piece) {
-        if let Some(Thread { writer, written, tell }) = self.thread().take() {
+        if let Some(Thread { writer, written, sender }) = self.thread().take() {
             std::thread::spawn(move || {
-                let _gone = tell.send(writer.run(&written));
+                let _gone = sender.send(writer.run(&written));
             });
         }
         // The reader may close its end at any time.
@@ -159,7 +159,7 @@ impl Screen {
     /// Writes to stdout and stderr.
     pub fn new(wraps: Wrapping) -> Self {
         let (pieces, written) = channel();
-        let (tell, done) = oneshot::channel();
+        let (sender, done) = oneshot::channel();
         let waiting = Arc::new(AtomicUsize::new(0));
         let writer = Writer {
             waiting: Arc::clone(&waiting),
@@ -169,7 +169,7 @@ impl Screen {
             is_due: false,
             drawn: None,
         };
-        let thread = Arc::new(Mutex::new(Some(Thread { writer, written, tell })));
+        let thread = Arc::new(Mutex::new(Some(Thread { writer, written, sender })));
         Self { sink: Sink { text: Vec::new(), pieces, waiting, thread }, left_out: 0, done, direct: Ok(()) }
     }
 
@@ -226,7 +226,7 @@ impl Screen {
 struct Thread {
     writer: Writer,
     written: Receiver<Piece>,
-    tell: oneshot::Sender<io::Result<()>>,
+    sender: oneshot::Sender<io::Result<()>>,
 }
 
 /// The thread's state.
@@ -290,9 +290,9 @@ impl Writer {
             }
             Piece::Footer(bottom) => (self.bottom, self.is_due) = (bottom, true),
             Piece::Prompt(prompt) => (self.prompt, self.is_due) = (prompt, true),
-            Piece::Written(tell) => {
+            Piece::Written(sender) => {
                 self.draw()?;
-                let _gone = tell.send(());
+                let _gone = sender.send(());
             }
             Piece::Typed => (self.prompt, self.drawn, self.is_due) = (None, None, true),
         }

@@ -175,6 +175,6 @@ fn note(status: &Status, gap: Option<Gap>) -> Option<String> {
     });
     let failed =
         last.and_then(|last| last.error.as_ref()).map(|error| format!("the session failed: {error}"));
-    let said: Vec<String> = [gap, unwritten, lost, failed].into_iter().flatten().collect();
-    (!said.is_empty()).then(|| said.join("; "))
+    let notes: Vec<String> = [gap, unwritten, lost, failed].into_iter().flatten().collect();
+    (!notes.is_empty()).then(|| notes.join("; "))
 }

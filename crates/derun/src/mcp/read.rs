@@ -127,13 +127,13 @@ fn add(chunks: &mut Vec<Chunk>, page: &Page, stretch: &Stretch, bytes: &[u8], op
     let mut at = stretch.offset;
     let mut push = |length: usize, text: Option<String>, data_base64: Option<String>| {
         let start_cursor = Cursor(at);
-        let came = page.time_of(at).unwrap_or(stretch.timestamp);
+        let time = page.time_of(at).unwrap_or(stretch.timestamp);
         at += length as u64;
         chunks.push(Chunk {
             channel: stretch.channel,
             start_cursor,
             end_cursor: Cursor(at),
-            timestamp: clock::rfc3339(came),
+            timestamp: clock::rfc3339(time),
             encoding: if text.is_some() { Encoding::Text } else { Encoding::Base64 },
             text,
             data_base64,

@@ -58,11 +58,11 @@ impl Tool {
 
     /// The tool's definition for clients that use `version`.
     pub(super) fn definition(&self, version: Version) -> Value {
-        let mut told = json!(self);
-        if let (false, Some(told)) = (version.is_structured(), told.as_object_mut()) {
-            told.remove("outputSchema");
+        let mut definition = json!(self);
+        if let (false, Some(definition)) = (version.is_structured(), definition.as_object_mut()) {
+            definition.remove("outputSchema");
         }
-        told
+        definition
     }
 }
 

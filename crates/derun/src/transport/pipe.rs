@@ -161,10 +161,10 @@ fn until_end(
     let pid = child.as_raw_nonzero().get().unsigned_abs();
     loop {
         relays.wait(signals)?;
-        let came = signals.next()?;
-        if came.signal != libc::SIGCHLD {
+        let received = signals.next()?;
+        if received.signal != libc::SIGCHLD {
             if let Some(passed) =
-                Signal::from_named_raw(came.signal).filter(|_| alone || is_for_command(came))
+                Signal::from_named_raw(received.signal).filter(|_| alone || is_for_command(received))
             {
                 signal(pid, passed);
             }

@@ -147,10 +147,10 @@ fn pass_signals_on(
     goes_on: Arc<AtomicBool>,
 ) -> io::Result<()> {
     let pass_on = move || {
-        while let Ok(came) = signals.next() {
-            match came.signal {
+        while let Ok(received) = signals.next() {
+            match received.signal {
                 // Typed; the command gets it from its own terminal.
-                _ if came.from == Sender::Us => {}
+                _ if received.from == Sender::Us => {}
                 libc::SIGWINCH => terminal::resize(&*ours),
                 libc::SIGCHLD => {}
                 libc::SIGCONT if goes_on.swap(false, Ordering::AcqRel) => {}
@@ -254,10 +254,10 @@ impl Pump<'_> {
         Ok(())
     }
 
-    fn step_within(&mut self, patience: Duration, block: &mut [u8]) -> io::Result<Output> {
-        let patience = Timespec::try_from(patience).unwrap_or_default();
+    fn step_within(&mut self, timeout: Duration, block: &mut [u8]) -> io::Result<Output> {
+        let timeout = Timespec::try_from(timeout).unwrap_or_default();
         // Polling first makes the kernel deliver earlier output.
-        match rustix::event::poll(&mut [PollFd::new(self.ours, PollFlags::IN)], Some(&patience)) {
+        match rustix::event::poll(&mut [PollFd::new(self.ours, PollFlags::IN)], Some(&timeout)) {
             Ok(0) => Ok(Output::Nothing),
             Ok(_) => self.step(block),
             Err(Errno::INTR) => Ok(Output::Bytes(0)),

@@ -129,11 +129,11 @@ fn drain(
     let until = Instant::now() + DRAIN;
     loop {
         let rest = until.saturating_duration_since(Instant::now());
-        let patience = if left > 0 { Duration::ZERO } else { rest };
-        let patience = Timespec::try_from(patience).unwrap_or_default();
+        let timeout = if left > 0 { Duration::ZERO } else { rest };
+        let timeout = Timespec::try_from(timeout).unwrap_or_default();
         match rustix::event::poll(
             &mut [PollFd::from_borrowed_fd(from.as_fd(), PollFlags::IN)],
-            Some(&patience),
+            Some(&timeout),
         ) {
             Err(Errno::INTR) => continue,
             Ok(1..) if left > 0 || !rest.is_zero() => {}

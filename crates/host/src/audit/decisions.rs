@@ -219,8 +219,8 @@ impl Decisions {
             return;
         }
         if line.breach {
-            let said = format!("{}: {}", describe(&line.tool, &line.input), line.reason);
-            self.breach.get_or_insert(said);
+            let what = format!("{}: {}", describe(&line.tool, &line.input), line.reason);
+            self.breach.get_or_insert(what);
             return;
         }
         if line.decision == DecisionKind::Deny {

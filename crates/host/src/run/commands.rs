@@ -12,27 +12,27 @@ use sys::error::Hinted;
 impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     pub(super) fn handle_command(&mut self, command: Command) {
         match command {
-            Command::Status(tell) => {
-                let _gone = tell.send(self.status());
+            Command::Status(reply) => {
+                let _gone = reply.send(self.status());
             }
-            Command::Send(text, tell) => {
+            Command::Send(text, reply) => {
                 let checked = self.machine.check_send().map_err(|error| error.failure());
                 if checked.is_ok() {
                     self.take(Input::Send(text));
                 }
-                let _gone = tell.send(checked.map(|()| self.machine.state().clone()));
+                let _gone = reply.send(checked.map(|()| self.machine.state().clone()));
             }
-            Command::Interrupt(tell) => {
-                let _gone = tell.send(self.interrupt());
+            Command::Interrupt(reply) => {
+                let _gone = reply.send(self.interrupt());
             }
-            Command::Stop { force, grace, tell } => {
-                self.stops.push(tell);
+            Command::Stop { force, grace, reply } => {
+                self.stops.push(reply);
                 self.stop(force, grace);
             }
-            Command::Requests(tell) => {
-                let _gone = tell.send(Waits { requests: self.activity.requests() });
+            Command::Requests(reply) => {
+                let _gone = reply.send(Waits { requests: self.activity.requests() });
             }
-            Command::Wait(wait, until, tell) => self.wait(wait, until, tell),
+            Command::Wait(wait, until, reply) => self.wait(wait, until, reply),
         }
     }
 

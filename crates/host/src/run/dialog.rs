@@ -55,12 +55,12 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             CallDecision::Deny { reason: "murmur could not decide on the call".to_owned() }
         });
         if let CallDecision::Deny { reason } = &decision {
-            self.tell_denied(&request, reason);
+            self.send_denial(&request, reason);
         }
         let bytes = self.dialog.answer(&request, &decision);
         for overruled in self.note_overruled() {
             if overruled.tool_use_id == request.tool_use_id {
-                self.tell_denied(&request, &overruled.reason);
+                self.send_denial(&request, &overruled.reason);
             }
         }
         self.send_bytes(bytes);
@@ -68,8 +68,8 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     }
 
     /// Tells people why a call is denied, unless the agent is told.
-    fn tell_denied(&mut self, request: &PermissionRequest, reason: &str) {
-        if self.dialog.tells_reasons() {
+    fn send_denial(&mut self, request: &PermissionRequest, reason: &str) {
+        if self.dialog.sends_reasons() {
             return;
         }
         let what = format!("{}: {}", describe(&request.tool, &request.input.to_string()), mask(reason));

@@ -9,9 +9,9 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
-    /// Starts waiting for a person until `until` resolves. Notifies `tell` once the time limit is
+    /// Starts waiting for a person until `until` resolves. Notifies `reply` once the time limit is
     /// paused.
-    pub(super) fn wait(&mut self, mut wait: Wait, until: oneshot::Receiver<()>, tell: oneshot::Sender<()>) {
+    pub(super) fn wait(&mut self, mut wait: Wait, until: oneshot::Receiver<()>, reply: oneshot::Sender<()>) {
         if let Some(call) = &mut wait.call {
             // An agent may send many requests with long inputs.
             call.shorten_input();
@@ -28,7 +28,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             hook
         });
         self.count_time();
-        let _gone = tell.send(());
+        let _gone = reply.send(());
     }
 
     /// Reports what would be lost if this process were killed now.

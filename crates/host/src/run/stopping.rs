@@ -98,9 +98,9 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     }
 
     /// Kills the agent because a call ran against a decision.
-    pub(super) fn end_breached(&mut self, said: String) {
-        self.capture.own(MurmurEvent::Problem { text: said.clone() });
-        self.stopped.get_or_insert(RunEnd::Breach { said });
+    pub(super) fn end_breached(&mut self, what: String) {
+        self.capture.own(MurmurEvent::Problem { text: what.clone() });
+        self.stopped.get_or_insert(RunEnd::Breach { what });
         self.take(Input::Stop { force: true, grace: Duration::ZERO });
     }
 

@@ -8,10 +8,10 @@ use tokio::signal::unix::Signal as Signals;
 pub(super) const REST: Duration = Duration::from_secs(2);
 
 /// Waits until a child dies; forever if signals can't be received.
-pub(super) async fn died(deaths: &mut Option<Signals>) {
-    match deaths {
-        Some(deaths) => {
-            deaths.recv().await;
+pub(super) async fn died(child_signals: &mut Option<Signals>) {
+    match child_signals {
+        Some(child_signals) => {
+            child_signals.recv().await;
         }
         None => std::future::pending().await,
     }

@@ -33,7 +33,7 @@ pub(super) struct TurnSplitter {
     /// Whether the unfinished line contains [`Dialect::end_of_turn`].
     has_result: bool,
     /// The end of a busy agent's previous output.
-    seam: Vec<u8>,
+    previous_end: Vec<u8>,
 }
 
 impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
@@ -66,7 +66,7 @@ impl TurnSplitter {
     /// output.
     fn while_idle(&mut self, bytes: &[u8], turns: u64) -> Next {
         self.has_result = false;
-        self.seam.clear();
+        self.previous_end.clear();
         let mut at = 0;
         while let Some(end) = memchr(b'\n', &bytes[at..]) {
             let line = &bytes[at..=at + end];
@@ -96,7 +96,7 @@ impl TurnSplitter {
     fn at_work(&mut self, bytes: &[u8]) -> usize {
         self.ahead = Parser::new(self.dialect);
         let marker = self.dialect.end_of_turn();
-        let found = if self.has_result || self.is_at_seam(bytes) {
+        let found = if self.has_result || self.spans_end_of_turn(bytes) {
             Some(0)
         } else {
             memmem::find(bytes, marker).map(|begin| begin + marker.len())
@@ -106,21 +106,21 @@ impl TurnSplitter {
         self.has_result = found.is_some() && newline.is_none();
         self.is_unread = bytes[..length].last().is_some_and(|last| *last != b'\n');
         if newline.is_some() {
-            self.seam.clear();
+            self.previous_end.clear();
         } else {
             let most = marker.len() - 1;
-            self.seam.extend_from_slice(&bytes[bytes.len().saturating_sub(most)..]);
-            self.seam.drain(..self.seam.len().saturating_sub(most));
+            self.previous_end.extend_from_slice(&bytes[bytes.len().saturating_sub(most)..]);
+            self.previous_end.drain(..self.previous_end.len().saturating_sub(most));
         }
         length
     }
 
     /// Whether the end of a turn started before `bytes`.
-    fn is_at_seam(&self, bytes: &[u8]) -> bool {
+    fn spans_end_of_turn(&self, bytes: &[u8]) -> bool {
         let marker = self.dialect.end_of_turn();
-        let mut around = self.seam.clone();
+        let mut around = self.previous_end.clone();
         around.extend_from_slice(&bytes[..bytes.len().min(marker.len() - 1)]);
-        memmem::find(&around, marker).is_some_and(|begin| begin < self.seam.len())
+        memmem::find(&around, marker).is_some_and(|begin| begin < self.previous_end.len())
     }
 }
 

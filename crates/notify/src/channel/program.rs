@@ -61,9 +61,9 @@ pub(super) fn run(argv: &[String], input: &Input) -> Result<Sent, SendError> {
 
 fn finish(mut child: Child, named: &str, stdin: &[u8], limit: Duration) -> Result<Sent, Failure> {
     let (group, pipe) = (child.id(), child.stdin.take());
-    let (tell, ended) = mpsc::channel();
+    let (sender, ended) = mpsc::channel();
     let waiter = std::thread::spawn(move || {
-        let _heard = tell.send(child.wait());
+        let _gone = sender.send(child.wait());
     });
     let stdin = stdin.to_vec();
     // A program may end without reading everything; one that neither reads nor ends is killed. Nobody waits for the

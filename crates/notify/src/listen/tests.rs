@@ -30,7 +30,7 @@ fn server(answers: Vec<String>) -> String {
 }
 
 /// What a listener hears until `count` things came.
-fn heard(channel: &str, read: Option<&str>, count: usize) -> Vec<Incoming> {
+fn incoming(channel: &str, read: Option<&str>, count: usize) -> Vec<Incoming> {
     let text = format!("[notify.channels.x]\n{channel}");
     let mut settings = Settings::parse(text.as_bytes(), Path::new("/c.toml")).unwrap();
     let destination = settings.notify.channels.remove("x").unwrap().destination;
@@ -58,7 +58,7 @@ fn telegrams_buttons_and_replies_are_heard_with_their_senders() {
     ]);
     let url = server(vec![updates(&old), updates(&new)]);
     let channel = format!("type = \"telegram\"\nserver = \"{url}\"\ntoken = \"t\"\nchat = 1\nsenders = [7]");
-    let all = heard(&channel, None, 4);
+    let all = incoming(&channel, None, 4);
     // What was sent before murmur listened doesn't count.
     assert_eq!(all[0], Incoming { read: "7".to_owned(), answer: None });
     let answer = |text: &str, sender, chat, reply_to, button: Option<&str>| {
@@ -83,6 +83,6 @@ fn an_ntfy_stream_is_read_on_after_it_ends_and_garbage_is_skipped() {
     let url = server(vec![format!("{first}{long}{last}")]);
     let channel = format!("type = \"ntfy\"\nserver = \"{url}\"\ntopic = \"a\"\nanswers = \"b\"");
     let texts: Vec<(String, String)> =
-        heard(&channel, None, 2).into_iter().map(|one| (one.read, one.answer.unwrap().text)).collect();
+        incoming(&channel, None, 2).into_iter().map(|one| (one.read, one.answer.unwrap().text)).collect();
     assert_eq!(texts, [("m1".to_owned(), "allow 00ff".to_owned()), ("m3".to_owned(), "bye".to_owned())]);
 }

@@ -78,7 +78,7 @@ impl Spares {
     pub fn release(&self, held: ProcessLock) -> io::Result<()> {
         let free = || (0..COUNT).map(|number| self.place(number)).find(|place| !place.exists());
         match held.is_spare().then(free).flatten() {
-            Some(place) if held.put_aside(&place).is_ok() => Ok(()),
+            Some(place) if held.keep_as_spare(&place).is_ok() => Ok(()),
             _ => held.remove(),
         }
     }

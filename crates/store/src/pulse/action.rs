@@ -32,14 +32,14 @@ const DESCRIPTIVE: [&str; 18] = [
 /// Describes a call of `tool` with the JSON `input`, in at most [`ACTION`] characters and without secrets.
 #[must_use]
 pub fn of(tool: &str, input: &str) -> String {
-    let said = match Object::parse(input) {
+    let description = match Object::parse(input) {
         Ok(input) => known(tool, &input).or_else(|| descriptive(&input)).unwrap_or_else(|| compact(&input)),
         Err(_) => {
             let value: Option<&RawValue> = serde_json::from_str(input).ok();
             value.map(plain).unwrap_or_default()
         }
     };
-    brief::exact(&said, ACTION)
+    brief::exact(&description, ACTION)
 }
 
 fn known(tool: &str, input: &Object<'_>) -> Option<String> {
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn calls_are_described_for_people() {
-        for (tool, input, said) in [
+        for (tool, input, expected) in [
             ("Bash", r#"{"command":"cargo test\n  --quiet","description":"Test"}"#, r"cargo test\n  --quiet"),
             ("Read", r#"{"file_path":"/w/src/a.rs","limit":5}"#, "/w/src/a.rs"),
             ("Write", r#"{"content":"x","file_path":"/w/ü.txt"}"#, "/w/ü.txt"),
@@ -147,7 +147,7 @@ mod tests {
             ("Any", "{", ""),
             ("", "", ""),
         ] {
-            assert_eq!(of(tool, input), said, "{tool} {input}");
+            assert_eq!(of(tool, input), expected, "{tool} {input}");
         }
     }
 
@@ -180,9 +180,9 @@ mod tests {
             ],
             input in json(),
         ) {
-            let said = of(&tool, &input.to_string());
-            assert!(said.chars().count() <= ACTION, "{said:?}");
-            assert!(!said.chars().any(char::is_control), "{said:?}");
+            let actual = of(&tool, &input.to_string());
+            assert!(actual.chars().count() <= ACTION, "{actual:?}");
+            assert!(!actual.chars().any(char::is_control), "{actual:?}");
         }
     }
 }

@@ -97,16 +97,16 @@ mod tests {
     fn no_pulse_is_newer_than_its_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.json");
-        for (said, at) in [
+        for (timestamp, at) in [
             ("2026-01-21T10:30:45+01:00", "2026-01-21T09:30:45Z"),
             ("2026-01-21T10:00:59Z", "2026-01-21T10:00:59Z"),
             ("2026-01-21T10:01:01Z", "2026-01-21T10:00:00Z"),
             ("2999-01-01T00:00:00Z", "2026-01-21T10:00:00Z"),
         ] {
-            std::fs::write(&path, format!("{{\"timestamp\":\"{said}\"}}")).unwrap();
+            std::fs::write(&path, format!("{{\"timestamp\":\"{timestamp}\"}}")).unwrap();
             let written: Timestamp = "2026-01-21T10:00:00Z".parse().unwrap();
             std::fs::File::open(&path).unwrap().set_modified(written.into()).unwrap();
-            assert_eq!(read(&path).unwrap().pulse.at(), Some(at.parse().unwrap()), "{said}");
+            assert_eq!(read(&path).unwrap().pulse.at(), Some(at.parse().unwrap()), "{timestamp}");
         }
     }
 }

@@ -94,9 +94,9 @@ fn is_overtaken(pulse: &Pulse, before: Option<&Pulse>) -> bool {
 /// `pulse`, the end of a turn or session, with the last call. At the end of a session without calls it keeps the last
 /// message. `None` if there is nothing to keep. `before` is the session's previous pulse.
 fn kept(pulse: &Pulse, before: Option<Pulse>, last_call: Option<Pulse>) -> Option<Pulse> {
-    let has_said = |before: &Pulse| before.state != State::Starting && !before.last_action.is_empty();
-    let said = before.filter(|before| pulse.state == State::Exited && has_said(before));
-    let Pulse { tool_name, last_action, tool_use_id, duration_ms, .. } = last_call.or(said)?;
+    let has_action = |before: &Pulse| before.state != State::Starting && !before.last_action.is_empty();
+    let last = before.filter(|before| pulse.state == State::Exited && has_action(before));
+    let Pulse { tool_name, last_action, tool_use_id, duration_ms, .. } = last_call.or(last)?;
     Some(Pulse { tool_name, last_action, tool_use_id, duration_ms, ..pulse.clone() })
 }
 

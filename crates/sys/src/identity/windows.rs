@@ -12,7 +12,7 @@ pub(super) fn began(pid: u32) -> Option<u64> {
     let (mut begin, mut end, mut kernel, mut user) = (zero, zero, zero, zero);
     // SAFETY: the handle is closed once, by its owner; every pointer is to a local that is valid for writes.
     #[expect(unsafe_code, reason = "Win32 calls")]
-    let told = unsafe {
+    let is_running = unsafe {
         let process = OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION | PROCESS_SYNCHRONIZE, 0, pid);
         if process.is_null() {
             return None;
@@ -23,5 +23,5 @@ pub(super) fn began(pid: u32) -> Option<u64> {
         is_alive
             && GetProcessTimes(process.as_raw_handle(), &mut begin, &mut end, &mut kernel, &mut user) != 0
     };
-    told.then(|| u64::from(begin.dwHighDateTime) << 32 | u64::from(begin.dwLowDateTime))
+    is_running.then(|| u64::from(begin.dwHighDateTime) << 32 | u64::from(begin.dwLowDateTime))
 }

@@ -79,7 +79,7 @@ mod tests {
         dir.prepare().unwrap();
         let try_set = |path: &Path, mode: u32| set_permissions(path, Permissions::from_mode(mode));
         let set = |path: &Path, mode: u32| try_set(path, mode).unwrap();
-        let said = || match dir.require_ours() {
+        let finding = || match dir.require_ours() {
             Ok(None) => "ours".to_owned(),
             Ok(Some(open)) => format!("warn: {open}").replace(root.to_str().unwrap(), "X"),
             Err(error) => {
@@ -87,20 +87,20 @@ mod tests {
                 format!("{error}; {hint}").replace(root.to_str().unwrap(), "X")
             }
         };
-        assert_eq!(said(), "ours");
+        assert_eq!(finding(), "ours");
         // A Nix build may not be allowed to set the setgid bit of a folder.
         let inherits = try_set(&root, 0o2750).is_ok().then_some(0o2750);
         for mode in [0o755, 0o750, 0o705, 0o711].into_iter().chain(inherits) {
             set(&root, mode);
             let expected = format!("warn: the data folder X is open to other users (mode {mode:04o})");
-            assert_eq!(said(), expected);
+            assert_eq!(finding(), expected);
         }
         for mode in [0o777, 0o1777, 0o770, 0o702, 0o720] {
             set(&root, mode);
             let expected = format!(
                 "other users can write to X (mode {mode:04o}); check what is there, then run: chmod 700 X"
             );
-            assert_eq!(said(), expected);
+            assert_eq!(finding(), expected);
         }
         write(dir.config(), "{}").unwrap();
         create_dir(dir.beats()).unwrap();
@@ -110,16 +110,16 @@ mod tests {
         set(&dir.beats().join("a"), 0o666);
         std::os::unix::fs::symlink("config.json", root.join("link")).unwrap();
         set(&root, 0o755);
-        assert!(said().starts_with("warn: "), "{}", said());
+        assert!(finding().starts_with("warn: "), "{}", finding());
         set(&dir.beats(), 0o755);
         assert_eq!(
-            said(),
+            finding(),
             "other users can write to X/beats/a (mode 0666); check what is there, then run: chmod 600 X/beats/a"
         );
         set(&dir.beats(), 0o777);
-        assert!(said().ends_with("run: chmod 700 X/beats"), "{}", said());
+        assert!(finding().ends_with("run: chmod 700 X/beats"), "{}", finding());
         // Others cannot enter the root.
         set(&root, 0o700);
-        assert_eq!(said(), "ours");
+        assert_eq!(finding(), "ours");
     }
 }

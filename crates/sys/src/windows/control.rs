@@ -12,7 +12,7 @@ use windows_sys::core::BOOL;
 /// The exit code of a process that Ctrl-C ended.
 pub const ENDED_BY_CONTROL: i32 = 0xc000_013a_u32.cast_signed();
 
-static CAME: AtomicBool = AtomicBool::new(false);
+static RECEIVED: AtomicBool = AtomicBool::new(false);
 static CLOSING: OnceLock<Event> = OnceLock::new();
 
 /// Handles Ctrl-C, Ctrl-Break and the closing of the console from now on. Children don't inherit this.
@@ -28,8 +28,8 @@ pub fn take() -> io::Result<()> {
 
 /// Whether Ctrl-C or Ctrl-Break was pressed since [`take`].
 #[must_use]
-pub fn came() -> bool {
-    CAME.load(Ordering::Acquire)
+pub fn was_received() -> bool {
+    RECEIVED.load(Ordering::Acquire)
 }
 
 /// An event that is set when the console is closed, the user logs off or the machine shuts down. Only a few
@@ -41,7 +41,7 @@ pub fn closing() -> Option<&'static Event> {
 
 extern "system" fn handle(kind: u32) -> BOOL {
     if matches!(kind, CTRL_C_EVENT | CTRL_BREAK_EVENT) {
-        CAME.store(true, Ordering::Release);
+        RECEIVED.store(true, Ordering::Release);
         return 1;
     }
     if let Some(closing) = CLOSING.get() {

@@ -51,19 +51,19 @@ impl AsHandle for Event {
     }
 }
 
-/// Waits for one of `things` (events, processes, a console's input) and returns the index of the first that is
-/// signaled, or `None` after `patience`.
-pub fn wait(things: &[BorrowedHandle<'_>], patience: Option<Duration>) -> io::Result<Option<usize>> {
-    let handles: Vec<HANDLE> = things.iter().map(AsRawHandle::as_raw_handle).collect();
-    let milliseconds = patience.map_or(INFINITE, |patience| {
+/// Waits for one of `handles` (events, processes, a console's input) and returns the index of the first that is
+/// signaled, or `None` after `timeout`.
+pub fn wait(handles: &[BorrowedHandle<'_>], timeout: Option<Duration>) -> io::Result<Option<usize>> {
+    let handles: Vec<HANDLE> = handles.iter().map(AsRawHandle::as_raw_handle).collect();
+    let milliseconds = timeout.map_or(INFINITE, |timeout| {
         // Rounded up, to avoid a busy loop in the last millisecond.
-        u32::try_from(patience.as_micros().div_ceil(1000)).unwrap_or(INFINITE - 1)
+        u32::try_from(timeout.as_micros().div_ceil(1000)).unwrap_or(INFINITE - 1)
     });
     let count = u32::try_from(handles.len()).unwrap_or(u32::MAX);
     // SAFETY: the handles are borrowed for the call, and `count` is their number.
     #[expect(unsafe_code, reason = "Win32 call")]
-    let came = unsafe { WaitForMultipleObjects(count, handles.as_ptr(), 0, milliseconds) };
-    match came {
+    let result = unsafe { WaitForMultipleObjects(count, handles.as_ptr(), 0, milliseconds) };
+    match result {
         WAIT_TIMEOUT => Ok(None),
         WAIT_FAILED => Err(io::Error::last_os_error()),
         which => Ok(usize::try_from(which).ok()),

@@ -87,12 +87,8 @@ unsafe fn owned(handle: HANDLE) -> io::Result<OwnedHandle> {
 }
 
 impl Reader {
-    /// Waits for data, for one of `others`, or until `patience` is over. Available data has priority.
-    pub fn read(
-        &mut self,
-        others: &[BorrowedHandle<'_>],
-        patience: Option<Duration>,
-    ) -> io::Result<Read<'_>> {
+    /// Waits for data, for one of `others`, or until `timeout` is over. Available data has priority.
+    pub fn read(&mut self, others: &[BorrowedHandle<'_>], timeout: Option<Duration>) -> io::Result<Read<'_>> {
         if !self.is_reading {
             match self.begin() {
                 Ok(()) => {}
@@ -100,8 +96,8 @@ impl Reader {
                 Err(error) => return Err(error),
             }
         }
-        let things: Vec<_> = [self.done.as_handle()].iter().chain(others).copied().collect();
-        match event::wait(&things, patience)? {
+        let handles: Vec<_> = [self.done.as_handle()].iter().chain(others).copied().collect();
+        match event::wait(&handles, timeout)? {
             None => return Ok(Read::Nothing),
             Some(0) => {}
             Some(_) => return Ok(Read::Other),

@@ -122,7 +122,7 @@ pub(crate) fn model() -> Model {
         agent("日本-2", Health::Stuck, "Bash: sleep \u{7}1000", "/home/you/日本"),
     ]));
     for (seconds, events) in [(100, 1), (61, 4), (25, 9), (2, 3)] {
-        (0..events).for_each(|_| model.on(Update::Heard("site-1".into(), ago(seconds))));
+        (0..events).for_each(|_| model.on(Update::Activity("site-1".into(), ago(seconds))));
     }
     model.on(Update::Requests(vec![question()]));
     model.on(Update::Opened(request("7ggs733k", "site-1", "git push origin main", None)));

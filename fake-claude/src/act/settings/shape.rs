@@ -13,7 +13,7 @@ const DEFAULT_TIMEOUT: f64 = 600.0;
 const MAX_TIMEOUT: f64 = 1e9;
 
 /// Whether these settings are valid.
-pub(super) fn is_sound(source: &Map<String, Value>, version: &Version) -> bool {
+pub(super) fn is_valid(source: &Map<String, Value>, version: &Version) -> bool {
     let off = source.get("disableAllHooks").is_none_or(Value::is_boolean);
     let env = source.get("env").is_none_or(Value::is_object);
     let hooks = match source.get("hooks") {

@@ -33,11 +33,11 @@ async fn a_host_is_queried_after_a_gap_and_left_when_its_events_end() {
         stream
     });
     let (sender, mut messages) = mpsc::channel(64);
-    let (listener, mut heard) = mpsc::channel(64);
+    let (listener, mut received) = mpsc::channel(64);
     follow(folder.path(), &agent("a"), &sender, Some(&listener)).await.unwrap();
     drop(listener);
-    let heard: Vec<Event> = std::iter::from_fn(|| heard.try_recv().ok()).collect();
-    assert_eq!(heard.iter().map(|event| &*event.event_type).collect::<Vec<_>>(), ["text", GAP]);
+    let received: Vec<Event> = std::iter::from_fn(|| received.try_recv().ok()).collect();
+    assert_eq!(received.iter().map(|event| &*event.event_type).collect::<Vec<_>>(), ["text", GAP]);
     drop(sender);
     let mut changes = 0;
     while let Some(Message::Changed(_)) = messages.recv().await {

@@ -60,12 +60,12 @@ impl fmt::Display for Access {
 impl Access {
     /// Reads the file `settings`; `keys` are for providers without a key there.
     pub(super) fn find(settings: &Path, keys: &BTreeMap<Provider, Secret>) -> Result<Self, AccessError> {
-        let mut said = Settings::read(settings)?;
-        let Some(LlmAuth { provider, model }) = said.llm else {
+        let mut found = Settings::read(settings)?;
+        let Some(LlmAuth { provider, model }) = found.llm else {
             return Err(AccessError::NoModel(settings.to_owned()));
         };
         let name = provider.name();
-        let access = said.providers.remove(&provider).unwrap_or_default();
+        let access = found.providers.remove(&provider).unwrap_or_default();
         let url = wire::url(provider, access.base_url.as_deref()).map_err(|source| AccessError::Url {
             name,
             settings: settings.to_owned(),

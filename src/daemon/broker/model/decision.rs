@@ -44,14 +44,14 @@ pub(super) fn read(text: &str, key: &str) -> Result<(Decision, String), Decision
     if !text.starts_with('{') {
         return Err(DecisionError::Shape);
     }
-    let said: Response = serde_json::from_str(text).map_err(|_| DecisionError::Shape)?;
-    let decision = match said.decision.as_str() {
+    let response: Response = serde_json::from_str(text).map_err(|_| DecisionError::Shape)?;
+    let decision = match response.decision.as_str() {
         "allow" => Decision::Allow,
         "deny" => Decision::Deny,
         "unsure" => Decision::Unsure,
         _ => return Err(DecisionError::Unknown),
     };
-    let mut reason = plain_line(&said.reason);
+    let mut reason = plain_line(&response.reason);
     if !key.is_empty() {
         reason = reason.replace(key, "[key]");
     }
@@ -109,8 +109,8 @@ mod tests {
 
     #[test]
     fn a_reason_is_one_short_line_without_the_key() {
-        let said = r#"{"decision":"deny","reason":"\u001b[2Jno\n\u0007 sk-1 \u202e"}"#;
-        assert_eq!(read(said, "sk-1"), Ok((Decision::Deny, "no [key]".to_owned())));
+        let answer = r#"{"decision":"deny","reason":"\u001b[2Jno\n\u0007 sk-1 \u202e"}"#;
+        assert_eq!(read(answer, "sk-1"), Ok((Decision::Deny, "no [key]".to_owned())));
         let long = format!(r#"{{"decision":"deny","reason":"{}"}}"#, "ä".repeat(9_000));
         assert_eq!(read(&long, "").unwrap().1, format!("{}…", "ä".repeat(REASON)));
     }

@@ -184,11 +184,11 @@ fn of_anthropic(body: &[u8]) -> Result<String, WireError> {
         return Err(foreign());
     }
     finished(message.stop_reason, "end_turn")?;
-    let mut said = message
+    let mut blocks = message
         .content
         .into_iter()
         .filter(|block| !matches!(block.kind.as_str(), "thinking" | "redacted_thinking"));
-    match (said.next(), said.next()) {
+    match (blocks.next(), blocks.next()) {
         (Some(Block { kind, text: Some(text) }), None) if kind == "text" => Ok(text),
         _ => Err(foreign()),
     }

@@ -39,11 +39,11 @@ fn with(keys: &str, last_run: &str) -> Heartbeat {
 /// - `set TIME`: the clock is set
 /// - `runs`, `ends`: a beat starts by hand, or the running one ends
 /// - `pause TIME`, `resume`
-fn story(keys: &str, last_run: &str, steps: &str) -> String {
+fn simulate(keys: &str, last_run: &str, steps: &str) -> String {
     let mut state = Heartbeats::default();
     let mut now = time(last_run);
     state.load(vec![with(keys, last_run)], NonZeroU32::MIN, now);
-    let mut told = Vec::new();
+    let mut log = Vec::new();
     for step in steps.split(';').map(str::trim) {
         match step.split_once(' ').unwrap_or((step, "")) {
             ("runs", _) => {
@@ -64,20 +64,20 @@ fn story(keys: &str, last_run: &str, steps: &str) -> String {
             }
             _ => now = time(step),
         }
-        told.extend(state.replace(now).iter().map(|_| format!("replace {}", shown(now))));
+        log.extend(state.replace(now).iter().map(|_| format!("replace {}", shown(now))));
         let started = state.start_due(now, true, 9, || BeatId::new("b"));
-        told.extend(started.iter().map(|_| format!("start {}", shown(now))));
-        told.extend(state.take_dropped().iter().map(|_| format!("drop {}", shown(now))));
+        log.extend(started.iter().map(|_| format!("start {}", shown(now))));
+        log.extend(state.take_dropped().iter().map(|_| format!("drop {}", shown(now))));
     }
     let next = state.entries()[0].next_run().map_or("never".to_owned(), shown);
-    told.push(format!("next {next}"));
-    told.join(", ")
+    log.push(format!("next {next}"));
+    log.join(", ")
 }
 
 /// Checks the stories of one key, each with the other keys, the last run, the steps, and the result.
-fn check(key: &str, stories: &[(&str, &str, &str, &str)]) {
-    for (keys, last_run, steps, expected) in stories {
-        assert_eq!(story(&format!("{keys},{key}"), last_run, steps), *expected, "{key} {keys}: {steps}");
+fn check(key: &str, cases: &[(&str, &str, &str, &str)]) {
+    for (keys, last_run, steps, expected) in cases {
+        assert_eq!(simulate(&format!("{keys},{key}"), last_run, steps), *expected, "{key} {keys}: {steps}");
     }
 }
 
@@ -313,6 +313,6 @@ fn pause() {
             "start 10-25 01:00, next 10-26 01:30",
         ),
     ] {
-        assert_eq!(story(keys, last, steps), expected, "{keys}: {steps}");
+        assert_eq!(simulate(keys, last, steps), expected, "{keys}: {steps}");
     }
 }

@@ -127,7 +127,7 @@ pub(super) fn elsewhere(agent: &mut Agent) -> Result<()> {
         agent.place.murmur(&["beat"]).env("CODEX_EXEC_SERVER_URL", url).output()?;
         let line = agent.line()?;
         let error = line["error"].as_str().unwrap_or_default();
-        let why = "cannot judge calls in the environment \"remote\" of Codex";
+        let why = "cannot check calls in the environment \"remote\" of Codex";
         ensure!(error.contains(why) == is_refused, "{file:?} {url:?}: {line}");
         ensure!(root.join("site/ran").exists() != is_refused, "{file:?} {url:?}: {line}");
     }

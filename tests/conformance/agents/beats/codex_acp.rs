@@ -25,7 +25,7 @@ pub(super) fn here(agent: &mut Agent) -> Result<()> {
     agent.place.murmur(&["beat"]).output()?;
     let line = agent.line()?;
     let error = line["error"].as_str().unwrap_or_default();
-    ensure!(error.starts_with("the guard cannot judge calls in the environments of "), "{line}");
+    ensure!(error.starts_with("the guard cannot check calls in the environments of "), "{line}");
     ensure!(!root.join("site/ran").exists(), "{line}");
     Ok(())
 }

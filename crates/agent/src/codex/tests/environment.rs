@@ -27,7 +27,7 @@ fn nothing_outside_this_machine_is_allowed() {
     let overruled = dialog.overruled();
     let calls: Vec<&str> = overruled.iter().map(|call| call.tool_use_id.as_str()).collect();
     assert_eq!(calls, ["call_A", "call_R"]);
-    let why = r#"the guard cannot judge calls in the environment "remote" of Codex, only on this machine"#;
+    let why = r#"the guard cannot check calls in the environment "remote" of Codex, only on this machine"#;
     assert!(overruled.iter().all(|call| call.reason == why), "{overruled:?}");
     dialog.client_steps();
     let permissions = r#"{"id":5,"method":"item/permissions/requestApproval","params":{"environmentId":"remote","permissions":{}}}"#;

@@ -6,6 +6,7 @@ use sys::failure;
 
 use super::FrontmatterError;
 use super::keys::{Given, KEYS, Keys, accepted, position};
+use super::syntax;
 use crate::config::checked::Check;
 use crate::config::file;
 use crate::config::problem::Position;
@@ -103,11 +104,20 @@ fn leave_out<'a>(lines: &mut [&'a str], line: usize) -> Option<&'a str> {
 /// Where the mistake is, and what it is; also whether the other keys are readable without that one.
 fn describe(error: &Error, yaml: &str) -> (Position, Failure, bool) {
     let location = error.location().unwrap_or(Location::UNKNOWN);
-    let line = usize::try_from(location.line().saturating_sub(1)).unwrap_or_default();
-    let line = yaml.lines().nth(line).unwrap_or_default();
+    let from_0 = |number: u64| usize::try_from(number.saturating_sub(1)).unwrap_or_default();
+    let at = (from_0(location.line()), from_0(location.column()));
+    let line = yaml.lines().nth(at.0).unwrap_or_default();
     let key = line.split_once(':').map(|(key, _)| key.trim()).filter(|key| KEYS.contains(key));
     let is_syntax = matches!(error.without_snippet(), Error::ExternalMessage { .. } | Error::Eof { .. });
     let is_of_key = !is_syntax || line.contains(": *");
+    let message = error.without_snippet().to_string();
+    let message = message.lines().next().unwrap_or_default();
+    let message = message.split(" at line ").next().unwrap_or_default().trim_start_matches("error: ");
+    if is_syntax && let Some(((line, column), what)) = syntax::describe(message, at, yaml) {
+        let number = |from_0: usize| u32::try_from(from_0).unwrap_or(u32::MAX).saturating_add(1);
+        // The YAML begins on the second line of the file.
+        return (Position { line: number(line).saturating_add(1), column: number(column) }, what, false);
+    }
     let what = match (error.without_snippet(), key) {
         (Error::SerdeUnknownField { field, expected, .. }, _) => {
             let is_top = expected.len() == KEYS.len();
@@ -130,16 +140,25 @@ fn describe(error: &Error, yaml: &str) -> (Position, Failure, bool) {
         (_, Some(key)) if line.contains(": *") => {
             failure!("{key:?} begins with `*`, which YAML reads as an alias"; "put the value in quotes")
         }
-        (_, Some(key)) => failure!("{key:?} has a wrong value"; "{}", accepted(key)),
-        (other, None) => {
-            let message = other.to_string();
-            let message = message.lines().next().unwrap_or_default();
-            let message = message.split(" at line ").next().unwrap_or_default().trim_start_matches("error: ");
+        (_, Some(key)) if line.strip_prefix(key).is_some_and(is_joined) => {
+            failure!("a space is missing after `{key}:`"; "add it")
+        }
+        (_, Some(key)) if is_syntax => {
             failure!(
-                "the frontmatter is not `key: value` lines of YAML ({message})";
-                "correct it, or begin the text with `***` if no frontmatter is meant"
+                "{key:?} is not valid YAML ({message})";
+                "check the quotes, brackets and indentation of its value and of the one before"
             )
         }
+        (_, Some(key)) => failure!("{key:?} has a wrong value"; "{}", accepted(key)),
+        (_, None) => failure!(
+            "the frontmatter is not `key: value` lines of YAML ({message})";
+            "correct it, or begin the text with `***` if no frontmatter is meant"
+        ),
     };
     (position(location), what, is_of_key)
+}
+
+/// Whether a colon and a value without a space between them follow a key.
+fn is_joined(after_key: &str) -> bool {
+    after_key.strip_prefix(':').is_some_and(|value| value.starts_with(|letter: char| !letter.is_whitespace()))
 }

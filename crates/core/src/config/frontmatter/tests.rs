@@ -220,6 +220,33 @@ fn invalid_settings_are_errors_with_position_and_accepted_values() {
 }
 
 #[test]
+fn faults_of_yaml_itself_are_named_where_they_are() {
+    for (yaml, expected) in [
+        (
+            "timeout: \"5m",
+            "2:10: \"timeout\": a quote is not closed; add the same quote at the end of the value",
+        ),
+        (
+            "timeout: '5m\nname: x",
+            "2:10: \"timeout\": a quote is not closed; add the same quote at the end of the value",
+        ),
+        ("name: x\ntimeout: 5m\n\tmodel: y", "4:1: a tab is not allowed here; use spaces"),
+        ("budget:\n\tday: 5", "3:1: a tab is not allowed here; use spaces"),
+        ("name: |\n\tx", "3:1: a tab is not allowed here; use spaces"),
+        ("requires:\n- mail\n\t- x", "4:1: a tab is not allowed here; use spaces"),
+        ("name: a: b", "2:8: \"name\" contains `: `; put the value in quotes"),
+        ("model: @5", "2:8: \"model\" begins with `@`, which YAML reserves; put the value in quotes"),
+        ("timeout:5m", "2:1: a space is missing after `timeout:`; add it"),
+        (
+            "when: [\"a\"\nname: x",
+            "3:5: \"name\" is not valid YAML (illegal placement of ':' indicator); check the quotes, brackets and indentation of its value and of the one before",
+        ),
+    ] {
+        assert_eq!(wrong(yaml), expected, "{yaml}");
+    }
+}
+
+#[test]
 fn alias_bombs_and_deep_nesting_are_refused_at_once() {
     let mut laughs = String::from("a: &a [x,x,x,x,x,x,x,x,x]\n");
     for (one, two) in ('a'..'p').zip('b'..='p') {

@@ -27,7 +27,7 @@ use crate::config::problem::{Position, Problem};
 use sys::clock::rfc3339;
 
 /// How old a change must be for the file's identity to be reliable.
-const SETTLED: SignedDuration = SignedDuration::from_secs(2);
+const MIN_AGE: SignedDuration = SignedDuration::from_secs(2);
 
 /// Resolves a configuration, and caches what it read.
 #[derive(Debug)]
@@ -108,7 +108,7 @@ impl Stamp {
         (found.dev(), found.ino(), found.size(), times).hash(&mut hasher);
         Self {
             identity: Some(NonZeroU64::new(hasher.finish()).unwrap_or(NonZeroU64::MIN)),
-            settled: changed.is_ok_and(|changed| now.duration_since(changed) > SETTLED),
+            settled: changed.is_ok_and(|changed| now.duration_since(changed) > MIN_AGE),
         }
     }
 

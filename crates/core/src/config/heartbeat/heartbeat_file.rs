@@ -20,7 +20,7 @@ use sys::unreadable::uncommon;
 pub const MAX_BYTES: u64 = 1024 * 1024;
 
 /// Clocks of file systems are coarser than this.
-const SETTLED: Duration = Duration::from_secs(5);
+const MIN_AGE: Duration = Duration::from_secs(5);
 
 /// The state of a HEARTBEAT.md.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ impl Content {
     #[must_use]
     pub fn of(workspace: &Path, path: &Path) -> Self {
         let found = std::fs::metadata(path);
-        let stamp = found.as_ref().ok().map(Stamp::new).filter(|stamp| stamp.is_older_than(SETTLED));
+        let stamp = found.as_ref().ok().map(Stamp::new).filter(|stamp| stamp.is_older_than(MIN_AGE));
         let bytes = match found {
             Ok(found) => bytes_within(workspace, path, &found),
             Err(error) if is_absent(&error) => Err(missing(path)),

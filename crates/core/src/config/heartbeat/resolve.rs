@@ -139,7 +139,7 @@ fn heartbeat(
     };
     let title = front.name.as_deref().or(name).or(workspace.name.as_deref());
     let mut notices = Notices::default();
-    let schedule = notices.rarer(workspace.schedule.clone(), front.schedule.as_ref());
+    let schedule = notices.less_frequent(workspace.schedule.clone(), front.schedule.as_ref());
     let mut settings = BeatSettings::combine(workspace, front, notices);
     let backend = backend(workspace.agents.as_ref(), front.agent.as_ref());
     let gates = workspace.gates.joined(&front.gates, workspace.gate_source, &mut settings.notices);

@@ -51,8 +51,8 @@ pub fn every<T>(
 /// table.
 pub(in crate::config) fn problem_in(text: &[u8], file: &Path, start: usize, wrong: Failure) -> Problem {
     let source = text_of(text, file).unwrap_or_default();
-    let said = wrong.to_string();
-    let named = said.split('"').nth(1).unwrap_or_default();
+    let message = wrong.to_string();
+    let named = message.split('"').nth(1).unwrap_or_default();
     let entries = entries(source);
     let table = entries.iter().position(|entry| entry.is_header() && entry.range.contains(&start));
     let own = entries.iter().find(|entry| entry.table == table && entry.key(source) == Some(named));
@@ -182,15 +182,15 @@ fn offset(text: &str, place: Position) -> usize {
 
 /// Whether something is missing in the table of `part` only because it was wrong, or misspelled, and has been left out.
 fn is_result(problem: &Problem, part: &LeftOut, left_out: &[(LeftOut, Problem)]) -> bool {
-    let said = problem.to_string();
-    let is_missing = said.contains(" is missing") || said.contains(" without ");
+    let message = problem.to_string();
+    let is_missing = message.contains(" is missing") || message.contains(" without ");
     let names = |word: &str| {
         let is_named = |(other, before): &(LeftOut, Problem)| {
             other.key.as_deref() == Some(word) || before.line().contains(&format!("{word:?}"))
         };
         left_out.iter().any(|before| before.0.table == part.table && is_named(before))
     };
-    is_missing && said.split('"').skip(1).step_by(2).any(names)
+    is_missing && message.split('"').skip(1).step_by(2).any(names)
 }
 
 #[cfg(test)]

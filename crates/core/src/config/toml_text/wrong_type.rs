@@ -12,7 +12,7 @@ use sys::failure;
 /// Where the value is, and what is wrong with it; `None` if the parser's `message` about byte `start` is about
 /// something else.
 pub(super) fn described(text: &str, start: usize, message: &str) -> Option<(usize, Failure)> {
-    let says = [
+    let phrases = [
         "invalid type",
         "invalid value",
         "invalid length",
@@ -21,7 +21,7 @@ pub(super) fn described(text: &str, start: usize, message: &str) -> Option<(usiz
         "$__toml_private",
     ];
     let entries = entries(text);
-    if entries.is_empty() || !says.iter().any(|said| message.contains(said)) {
+    if entries.is_empty() || !phrases.iter().any(|phrase| message.contains(phrase)) {
         return None;
     }
     let entry = entries.iter().find(|entry| (entry.value..entry.range.end).contains(&start))?;

@@ -65,7 +65,7 @@ const COMMANDS: &[&str] = &[
 /// Commands that run the script named by the next word.
 const RUNNERS: &[&str] = &["bun run", "npm run", "pnpm run", "yarn run"];
 /// Arguments that a person may not think of.
-const SURPRISES: &[(&str, &str)] =
+const UNEXPECTED_ARGUMENTS: &[(&str, &str)] =
     &[("cat", OUTSIDE), ("git push", "--force"), ("grep", OUTSIDE), ("ls", OUTSIDE)];
 const OUTSIDE: &str = "files outside the workspace";
 /// Tools whose calls are of a kind, and the key that names it.
@@ -151,8 +151,8 @@ fn with_any_arguments(commands: &[Command], action: Action) -> Option<Proposal> 
     let (mut patterns, mut covers): (Vec<String>, Vec<String>) = Default::default();
     for text in run {
         let pattern = if let Some(stem) = stem(text) {
-            let surprise = SURPRISES.iter().find(|(command, _)| *command == stem);
-            let even = surprise.map(|(_, arguments)| format!(", even {arguments}")).unwrap_or_default();
+            let unexpected = UNEXPECTED_ARGUMENTS.iter().find(|(command, _)| *command == stem);
+            let even = unexpected.map(|(_, arguments)| format!(", even {arguments}")).unwrap_or_default();
             covers.push(format!("{stem} with any arguments{even}"));
             format!("{stem}:*")
         } else {

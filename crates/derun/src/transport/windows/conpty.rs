@@ -81,7 +81,7 @@ fn in_console(
         Err(NotStarted::Trouble(error)) => return Err(error),
         Err(error) => return Ok(Finished { ended: CommandEnd::NotStarted(error), trouble: None }),
     };
-    if control::came() {
+    if control::was_received() {
         child.end(control::ENDED_BY_CONTROL);
     }
     recorder.started(child.pid());

@@ -47,8 +47,8 @@ pub(super) fn run(
         Err(error) => return Ok(Finished { ended: CommandEnd::NotStarted(error), trouble: None }),
     };
     // An event during the start may not have reached the command.
-    let came_early = control::came();
-    if came_early {
+    let received_early = control::was_received();
+    if received_early {
         child.kill()?;
     }
     recorder.started(child.id());
@@ -68,7 +68,7 @@ pub(super) fn run(
             RelayEnd::Trouble(source) => Some(StreamError { stream, error: source }),
             RelayEnd::End | RelayEnd::ReaderGone => None,
         });
-        let code = if came_early { control::ENDED_BY_CONTROL } else { code };
+        let code = if received_early { control::ENDED_BY_CONTROL } else { code };
         Ok(Finished { ended: CommandEnd::Exited(code), trouble })
     })
 }

@@ -34,7 +34,7 @@ impl CodeReader<'_> {
             _ if names::evaluates(name, last) || name == "exec" && self.syntax == Syntax::Python => {
                 self.evaluate(name, arguments, at);
             }
-            _ if names::surely_runs(name, last) => self.run(name, arguments, at, true),
+            _ if names::always_runs(name, last) => self.run(name, arguments, at, true),
             _ if names::may_run(name, last) => {
                 let is_sure = name.starts_with("subprocess.") || name.starts_with("child_process.");
                 self.run(name, arguments, at, is_sure);

@@ -191,7 +191,7 @@ fn is_one_of(names: &[&str], name: &str, last: &str) -> bool {
 }
 
 /// Whether the call certainly runs a command.
-pub(super) fn surely_runs(name: &str, last: &str) -> bool {
+pub(super) fn always_runs(name: &str, last: &str) -> bool {
     is_one_of(&RUN, name, last)
 }
 

@@ -37,10 +37,10 @@ fn morning() -> Model {
         ..agent(id, health, doing, &format!("/home/me/{folder}"))
     });
     model.on(Update::Agents(agents.into()));
-    let docs = [(115, 2), (92, 5), (80, 1), (41, 9), (20, 4)].map(|heard| ("docs-5b90a1c3", heard));
-    let site = [(60, 3), (33, 6), (12, 8)].map(|heard| ("site-e41d7708", heard));
+    let docs = [(115, 2), (92, 5), (80, 1), (41, 9), (20, 4)].map(|activity| ("docs-5b90a1c3", activity));
+    let site = [(60, 3), (33, 6), (12, 8)].map(|activity| ("site-e41d7708", activity));
     for (id, (seconds, events)) in docs.into_iter().chain(site).chain([("site-20444f29", (97, 3))]) {
-        (0..events).for_each(|_| model.on(Update::Heard(id.into(), ago(seconds))));
+        (0..events).for_each(|_| model.on(Update::Activity(id.into(), ago(seconds))));
     }
     model.on(Update::Opened(request("7ggs733k", "site-20444f29", "git push", None)));
     model.on(Update::Heartbeats(vec![

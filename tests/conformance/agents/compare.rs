@@ -47,7 +47,7 @@ impl Check {
 }
 
 /// Checks each version. `wanted` are names, or `None` for all scenarios. Returns whether all agree.
-pub(super) fn judge(
+pub(super) fn compare(
     agent: &Agent,
     versions: &[Version],
     wanted: &[Option<&str>],
