@@ -230,7 +230,7 @@ impl Job {
             heartbeat: self.name.clone(),
             agent: self.agent.to_string(),
             backend: self.backend.clone(),
-            resumes: self.resumes.as_ref().map(|resumes| resumes.request.to_string()),
+            resumes: self.resumes.as_ref().map(|resumes| resumes.request.clone()),
             ..JournalEntry::new(
                 clock::rfc3339(started),
                 self.workspace.display().to_string(),

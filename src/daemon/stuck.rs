@@ -18,7 +18,7 @@ pub const MIN_INTERVAL: SignedDuration = SignedDuration::from_secs(1);
 /// A time for which an agent has done nothing.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct QuietPeriod {
-    /// The agent.
+    /// The agent's id. Any text, as in its pulse.
     pub agent: String,
     /// Its last sign of life, as in the journal.
     pub since: String,

@@ -91,7 +91,7 @@ pub(super) async fn perform(
         if args.json {
             return out.write_all(report.entry.line()?.as_bytes());
         }
-        let named = |text: &str| inbox::named_in(text, dir, report.entry.waiting.as_deref());
+        let named = |text: &str| inbox::named_in(text, dir, report.entry.waiting.as_ref());
         let Some(verbose) = verbose else { return print_text(out, style, &report.entry, named) };
         print_text(out, style, &report.entry, |text| verbose.rest_of(&named(text)))?;
         verbose::summary(out, style, &report.entry)

@@ -80,7 +80,7 @@ impl Lines {
         }
         let (_, after) = linked(entry, dir)?;
         let text = text_of(entry);
-        let open = entry.waiting.as_deref().filter(|_| after.is_none());
+        let open = entry.waiting.as_ref().filter(|_| after.is_none());
         let text = named_in(&text, dir, open);
         let outcome = self.style.outcome_of(entry.outcome, entry.is_stopped());
         row("outcome", format!("{outcome} {}{text}", remarks(entry)))?;
