@@ -81,7 +81,7 @@ pub enum Source {
 /// An agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agent {
-    /// Its id.
+    /// Its id. Any text: agents that murmur didn't start have pulses, too.
     pub agent_id: String,
     /// The program that runs it.
     pub backend: Backend,

@@ -16,11 +16,11 @@ mod stages;
 mod turns;
 mod usage_limit;
 
-use crate::outcome::{self, Deferred, StopReason};
 use jiff::Timestamp;
 use murmur_core::id::BeatId;
 use murmur_core::permit::request::RequestId;
 use murmur_host::event::Progress;
+use murmur_outcome::{Deferred, StopReason};
 use murmur_store::journal::deferred::{self, DeferredCall};
 use murmur_store::journal::entry::JournalEntry;
 use murmur_store::journal::unfinished::Unwritten;
@@ -206,7 +206,7 @@ fn waits_for(id: &RequestId, call: &DeferredCall) -> String {
         let what = if what.is_empty() { request.tool.clone() } else { format!("{}: {what}", request.tool) };
         format!("waiting for approval; answer with `murmur allow {id}` (or deny); {what}")
     };
-    outcome::first_characters(&mask(&words), outcome::SUMMARY)
+    murmur_outcome::first_characters(&mask(&words), murmur_outcome::SUMMARY)
 }
 
 fn cannot_start(program: &Path, error: &io::Error) -> String {

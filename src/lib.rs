@@ -7,15 +7,15 @@
 //! # How data flows
 //!
 //! `murmur_core::config` → `murmur_core::schedule` (what is due) → `murmur_gate` (whether there is anything to do) →
-//! `murmur_agent` (prompt and invocation) → a process → bytes → events → `outcome` → `journal`. `beat` has this flow on
-//! one screen, `daemon` decides when a beat runs, and `cli` is the entry point.
+//! `murmur_agent` (prompt and invocation) → a process → bytes → events → `murmur_outcome` → `journal`. `beat` has this
+//! flow on one screen, `daemon` decides when a beat runs, and `cli` is the entry point.
 //!
 //! # The map
 //!
 //! Comments name the specification that a behavior comes from, such as "spec 3"; the specifications are not in this
 //! repository.
 //!
-//! The sixteen crates come first; none uses murmur's own modules. Seven are not about murmur:
+//! The seventeen crates come first; none uses murmur's own modules. Seven are not about murmur:
 //!
 //! - `sys` (crates/sys): the operating system, with all unsafe code and reads of the wall clock; and `sys::error`, the
 //!   one error type
@@ -27,7 +27,7 @@
 //!   for the captures
 //! - `fake_claude` (fake-claude): records and replays runs of agents; its programs stand in for Claude Code in tests
 //!
-//! Nine are murmur's lower layers; each uses only the crates listed above it:
+//! Ten are murmur's lower layers; each uses only the crates listed above it:
 //!
 //! - `murmur_core` (crates/core): ids and names; configuration; schedules; permissions; `permit::deny_list` builds the
 //!   deny list for Claude Code, `usage_limit` turns a reached limit into a hold, and `failures` decides on retries
@@ -35,6 +35,8 @@
 //! - `murmur_rpc` (crates/rpc): JSON lines on a Unix socket: requests, responses, and a feed of numbered events
 //! - `murmur_store` (crates/store): files in the data folder: the journal, *pulses* (each agent's last action),
 //!   limits.json
+//! - `murmur_outcome` (crates/outcome): pure: how a run ended and its results → ok, attention, error, limited or
+//!   skipped; and alerts without a beat
 //! - `murmur_host` (crates/host): the process that owns one agent: lifecycle, events and their `replay`, socket, and
 //!   `reap` for dead hosts
 //! - `murmur_gate` (crates/gate): runs gates: whether a beat starts its agent (`when`), and whether its success counts
@@ -47,8 +49,6 @@
 //! Each module uses only those above it; `tests/it/layers.rs` checks it against this list.
 //!
 //! - `agents`: all agents, from hosts, pulses and Claude Code's own session files
-//! - `outcome`: pure: how a run ended and its results → ok, attention, error, limited or skipped; and alerts without a
-//!   beat
 //! - `beat`: one beat from prompt to journal line
 //! - `daemon`: the event loop around a pure state, the broker, the socket, the single instance
 //! - `notifier`: the process that sends notifications and accepts answers to requests
@@ -67,5 +67,4 @@ pub mod cli;
 pub mod daemon;
 pub mod doctor;
 pub mod notifier;
-pub mod outcome;
 pub mod service;

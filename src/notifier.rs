@@ -28,11 +28,13 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use missed::Missed;
 use murmur_core::config::notify::Notify;
+use murmur_core::permit::request::RequestId;
 use murmur_rpc::client::Client;
 use murmur_rpc::envelope::{GAP, LAGGED};
 use murmur_store::journal::tail::{Position, Tail};
 use news::{NamedHeartbeat, Names};
 use ping::Pings;
+use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -211,8 +213,8 @@ impl Notifier {
         match event_type {
             "request_opened" => self.request_opened(payload, now),
             "request_closed" => {
-                if let Some(id) = payload.get("id").and_then(Value::as_str) {
-                    outbox::close(&mut self.state, id, payload["how"] == "expired", now);
+                if let Some(Ok(id)) = payload.get("id").map(RequestId::deserialize) {
+                    outbox::close(&mut self.state, &id, payload["how"] == "expired", now);
                 }
             }
             "beat_started" => self.ping_start(payload),

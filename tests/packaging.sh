@@ -77,7 +77,7 @@ case $(release_target) in
 *-linux-musl*) linked='["libunwind", "musl", "rust-std"]' ;;
 *) linked='["rust-std"]' ;;
 esac
-own='["derun", "fake-claude", "murmur-agent", "murmur-claude-files", "murmur-core", "murmur-gate", "murmur-hook", "murmur-host", "murmur-notify", "murmur-rotate", "murmur-rpc", "murmur-secrets", "murmur-store", "murmur-sys", "murmur-watch", "shell-guard"]'
+own='["derun", "fake-claude", "murmur-agent", "murmur-claude-files", "murmur-core", "murmur-gate", "murmur-hook", "murmur-host", "murmur-notify", "murmur-outcome", "murmur-rotate", "murmur-rpc", "murmur-secrets", "murmur-store", "murmur-sys", "murmur-watch", "shell-guard"]'
 jq -e --argjson linked "$linked" --argjson own "$own" '[.components[] | select(.purl == null).name] | sort == ($linked + $own | sort)' "$scratch/$name/murmur.cdx.json" >/dev/null ||
   fail "murmur.cdx.json does not list exactly $linked and $own"
 for text in 'GCC RUNTIME LIBRARY EXCEPTION' 'GNU GENERAL PUBLIC LICENSE' 'GNU LESSER GENERAL PUBLIC LICENSE'; do

@@ -137,7 +137,7 @@ fn by_daemon(table: &mut Table, agent: &str, shell: Spread) -> anyhow::Result<()
     for (number, (line, seen)) in journal.lines().zip(seen).enumerate() {
         let entry: murmur_store::journal::entry::JournalEntry = serde_json::from_str(line)?;
         let (due, began) = (due(number)?, entry.started().unwrap_or(Timestamp::MAX));
-        anyhow::ensure!(entry.outcome == murmur::outcome::OutcomeKind::Ok, "a beat failed: {line}");
+        anyhow::ensure!(entry.outcome == murmur_outcome::OutcomeKind::Ok, "a beat failed: {line}");
         late.push(began.duration_since(due).as_millis_f64());
         written.push(seen.duration_since(due).as_millis_f64());
     }

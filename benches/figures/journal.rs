@@ -3,9 +3,9 @@
 use super::home::Home;
 use super::measure::Size;
 use jiff::SignedDuration;
-use murmur::outcome::{Outcome, OutcomeKind};
 use murmur_agent::event::Tokens;
 use murmur_core::id::SessionId;
+use murmur_outcome::{Outcome, OutcomeKind};
 use murmur_store::journal::entry::JournalEntry;
 use std::fs::File;
 use std::io::{BufWriter, Write};

@@ -1,9 +1,9 @@
 //! What is recorded of a beat while its agent runs, for whoever recovers it if its host is killed.
 
 use derun::id::SessionId as CaptureId;
-use murmur_host::local_rules::UndecidedCalls;
 use murmur_host::registration::Registration;
 use murmur_host::unrecorded::Unrecorded;
+use murmur_outcome::refused::UndecidedCalls;
 use murmur_store::journal::unfinished::{BeatRecord, Record};
 use std::cell::RefCell;
 use std::io;

@@ -1,6 +1,5 @@
 //! The job of a beat: the resolved heartbeat, how to start its agent, and its journal line before the outcome is known.
 
-use crate::outcome::{self, OutcomeKind};
 use jiff::Timestamp;
 use murmur_agent::backend;
 use murmur_agent::invocation::own_env;
@@ -16,6 +15,7 @@ use murmur_core::config::permissions::Permissions;
 use murmur_core::config::settings::Settings;
 use murmur_core::config::watchdogs::DEFAULT_START_TIMEOUT;
 use murmur_core::id::{AgentId, BeatId, SessionId, empty_if_unknown};
+use murmur_core::outcome::Outcome;
 use murmur_core::permit::policy::{Policy, Role};
 use murmur_core::permit::request::{BeatOf, RequestId};
 use murmur_core::usage_limit::Account;
@@ -215,26 +215,31 @@ impl Job {
 
     /// The journal line of a beat that could not begin.
     #[must_use]
-    pub fn failed(&self, started: Timestamp, error: String) -> JournalEntry {
-        JournalEntry { error: Some(error), ..self.entry(started) }
+    pub fn failed(&self, started: Timestamp, error: &Failure) -> JournalEntry {
+        self.entry_of(murmur_outcome::not_begun(error), started)
     }
 
     /// The journal line of a beat whose process dies before it can write a better one.
     pub(super) fn entry(&self, started: Timestamp) -> JournalEntry {
-        JournalEntry {
-            error: Some(outcome::UNKNOWN.to_owned()),
+        self.entry_of(murmur_outcome::unknown(), started)
+    }
+
+    fn entry_of(&self, outcome: Outcome, started: Timestamp) -> JournalEntry {
+        let mut entry = JournalEntry {
             beat: Some(self.beat.clone()),
             heartbeat: self.name.clone(),
             agent: self.agent.to_string(),
             backend: self.backend.clone(),
-            resumes: self.resumes.as_ref().map(|resumes| resumes.request.to_string()),
+            resumes: self.resumes.as_ref().map(|resumes| resumes.request.clone()),
             ..JournalEntry::new(
                 clock::rfc3339(started),
                 self.workspace.display().to_string(),
-                OutcomeKind::Error,
+                outcome.kind(),
                 0,
             )
-        }
+        };
+        entry.set_outcome(outcome);
+        entry
     }
 
     /// What its agent works on, for people: the heartbeat's name, or else the workspace's.

@@ -5,14 +5,14 @@
 
 use super::job::Job;
 use super::prepare::ResolvedPaths;
-use crate::outcome::OutcomeKind;
-use crate::outcome::gate::Obstacle;
 use jiff::{SignedDuration, Timestamp};
 use murmur_agent::find;
 use murmur_agent::invocation::own_env;
 use murmur_claude_files::trust;
 use murmur_core::config::backend::Capability;
 use murmur_gate::{mcp_server, stopped};
+use murmur_outcome::OutcomeKind;
+use murmur_outcome::gate::Obstacle;
 use murmur_store::journal::entry::JournalEntry;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

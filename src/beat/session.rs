@@ -1,12 +1,12 @@
 //! What a run and the agent's reports about its session add to the journal line: cost, model, tokens, API error status,
 //! MCP servers, limits.
 
-use crate::outcome::Required;
-use crate::outcome::retryable::FailedCall;
-use crate::outcome::servers::Servers;
 use murmur_agent::event::{ApiError, Event, Tokens};
 use murmur_agent::message_tokens::MessageTokens;
-use murmur_host::process::{Run, RunEnd};
+use murmur_outcome::Required;
+use murmur_outcome::retryable::FailedCall;
+use murmur_outcome::run::{Run, RunEnd};
+use murmur_outcome::servers::Servers;
 use murmur_store::journal::entry::JournalEntry;
 use murmur_store::limits::Reports;
 use serde_json::Value;

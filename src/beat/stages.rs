@@ -7,9 +7,6 @@ use super::{
     BeatError, Job, Report, ResolvedPaths, cannot_start, deferred, forever, lock_workspace, prepare, until,
 };
 use super::{turns, usage_limit};
-use crate::outcome::gate::Obstacle;
-use crate::outcome::retryable::is_worth_a_retry;
-use crate::outcome::{self, OutcomeKind, StopReason};
 use derun::id::SessionId as CaptureId;
 use derun::syncer::DURABLE_AFTER;
 use murmur_agent::conversation::Conversation;
@@ -20,10 +17,13 @@ use murmur_gate::{GateOutput, stopped};
 use murmur_host::capture::Destination;
 use murmur_host::drain::Drain;
 use murmur_host::event::Progress;
-use murmur_host::process::Run;
 use murmur_host::pulses::Pulses;
 use murmur_host::registration::Registration;
 use murmur_host::run::{self as host, Spec};
+use murmur_outcome::gate::Obstacle;
+use murmur_outcome::retryable::is_worth_a_retry;
+use murmur_outcome::run::Run;
+use murmur_outcome::{OutcomeKind, StopReason};
 use murmur_store::journal::entry::JournalEntry;
 use murmur_store::journal::unfinished::{BeatRecord, LineKept, Phase, Record, Unwritten};
 use murmur_store::journal::{append, decisions, last_beat, unknown};
@@ -278,7 +278,7 @@ impl<'a> Beat<'a> {
                     server.map(|server| server.why.clone())
                 };
                 let required = session.required(&job.requires, &why);
-                entry.set_outcome(outcome::conclude(
+                entry.set_outcome(murmur_outcome::conclude(
                     &run,
                     stop,
                     deferred(job, dir).as_ref(),
@@ -287,7 +287,7 @@ impl<'a> Beat<'a> {
                 ));
                 entry.retryable =
                     entry.outcome == OutcomeKind::Error && is_worth_a_retry(&run, session.failed_call());
-                entry.early_end = outcome::early_end(&run.ending, stop);
+                entry.early_end = murmur_outcome::early_end(&run.ending, stop);
                 session::fill_in_run(entry, run);
                 entry.cost_unknown = job.counts_cost && entry.cost_usd.is_none();
                 entry.heartbeat_changed = hosted.heartbeat_changed;

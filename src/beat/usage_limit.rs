@@ -1,9 +1,9 @@
 //! Usage limits that the agent reported: whether one stopped the beat, and what to record for other beats.
 
 use super::Job;
-use crate::outcome::OutcomeKind;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::HeartbeatId;
+use murmur_outcome::OutcomeKind;
 use murmur_store::journal::entry::JournalEntry;
 use murmur_store::limits::{self, LimitReached, Reports, StoppedBeat};
 use sys::clock::rfc3339;

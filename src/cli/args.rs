@@ -287,7 +287,7 @@ pub(super) struct Stop {
     pub(super) force: bool,
 }
 
-/// Restart the daemon; agents keep running
+/// Restart the daemon without stopping agents
 #[derive(Debug, ClapArgs)]
 pub(super) struct Restart {
     /// Kill a daemon that does not answer
@@ -335,7 +335,7 @@ Examples:
 pub(super) struct Record {
     /// Name of the fixture
     pub(super) name: String,
-    /// Folder to save the fixture in [default: fixtures/claude; with --beat, its backend's, such as fixtures/codex]
+    /// Folder to save the fixture in [default: fixtures/claude, or with --beat, its backend's, such as fixtures/codex]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(super) into: Option<PathBuf>,
     /// Record a beat of this workspace instead of a command

@@ -6,11 +6,18 @@
 use derun::cli::complaint as derun_complaint;
 pub(super) use derun::cli::complaint::show;
 use std::error::Error;
+use std::io::{self, Write};
 use sys::error::{Failure, Hinted};
+use sys::text::Shown;
 
 /// Prints `error` and its hint.
 pub(super) fn complain(error: &anyhow::Error) {
     show(&describe(error));
+}
+
+/// Prints a hint about something that is not an error.
+pub(super) fn advise(hint: &str) {
+    let _closed = writeln!(Shown(io::stderr()), "hint: {hint}");
 }
 
 /// The message with its causes, without repetitions, and the hint.

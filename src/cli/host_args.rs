@@ -115,7 +115,7 @@ pub(crate) struct HostAttach {
 /// Talk with a hosted agent on a terminal
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Enter sends a message; a line that ends with \\ continues on the next one. The chat also \
+Enter sends a message. A line that ends with \\ continues on the next one. The chat also \
 asks you about the agent's requests.
 Ctrl-C interrupts the agent's turn. Ctrl-D leaves the agent running.")]
 pub(crate) struct HostChat {
@@ -126,7 +126,7 @@ pub(crate) struct HostChat {
     pub(crate) from: Option<u64>,
 }
 
-/// Interrupt an agent's current turn; the agent keeps running
+/// Interrupt an agent's current turn without stopping the agent
 #[derive(Debug, ClapArgs)]
 pub(crate) struct HostInterrupt {
     /// Agent ID, a prefix of it, project, heartbeat, folder, or last (most recently started)

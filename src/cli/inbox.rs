@@ -59,8 +59,8 @@ pub(super) fn no_longer_waits(dir: &DataDir, id: &str) -> String {
 }
 
 /// `text`, which names the request `id`, with what people call it.
-pub(super) fn named_in(text: &str, dir: &DataDir, id: Option<&str>) -> String {
-    match id {
+pub(super) fn named_in(text: &str, dir: &DataDir, id: Option<&RequestId>) -> String {
+    match id.map(RequestId::as_str) {
         Some(id) if text.contains(id) => text.replace(id, &name_of(dir, id)),
         _ => text.to_owned(),
     }

@@ -12,5 +12,15 @@ pub(super) fn say(backend: &Backend) -> io::Result<()> {
 /// What all backends lack, for help.
 pub(super) fn help() -> String {
     let all = [Backend::Codex, Backend::Acp("NAME".into())];
-    all.map(|backend| format!("{backend} lacks {}.", backend.lacks())).join("\n")
+    all.map(|backend| format!("{backend} lacks {}.", sentences(&backend.lacks()))).join("\n")
+}
+
+/// The clauses of `text`, each as a sentence: help has no semicolons.
+fn sentences(text: &str) -> String {
+    let mut clauses = text.split("; ");
+    let first = clauses.next().unwrap_or_default().to_owned();
+    clauses.fold(first, |said, clause| {
+        let (start, rest) = clause.split_at(clause.chars().next().map_or(0, char::len_utf8));
+        format!("{said}. {}{rest}", start.to_uppercase())
+    })
 }

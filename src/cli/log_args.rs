@@ -1,9 +1,9 @@
 //! The arguments of `murmur log`.
 
 use super::log::{count, pattern, since, until};
-use crate::outcome::OutcomeKind;
 use clap::{Args as ClapArgs, ValueEnum, ValueHint};
 use jiff::Timestamp;
+use murmur_outcome::OutcomeKind;
 use murmur_store::journal::read::OutcomeFilter;
 use regex::Regex;
 use std::path::PathBuf;

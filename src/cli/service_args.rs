@@ -11,7 +11,7 @@ Examples:
   murmur service install           start the daemon now and at every login
   murmur service install --print   print the service file
   murmur service status            show whether it is installed and running
-  murmur service uninstall         remove it; hosted agents keep running")]
+  murmur service uninstall         remove it without stopping hosted agents")]
 pub(super) struct Service {
     #[command(subcommand)]
     pub(super) command: ServiceCommand,

@@ -1,11 +1,11 @@
 //! Outcomes, findings and health in color; and text from agents, made safe for a terminal.
 
 use crate::doctor::Level;
-use crate::outcome::{EarlyEnd, OutcomeKind};
 pub(super) use derun::cli::style::{Style, plain_line};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use murmur_core::config::backend::Backend;
+use murmur_outcome::{EarlyEnd, OutcomeKind};
 use murmur_store::journal::entry::JournalEntry;
 use murmur_store::pulse::health::Health;
 use std::sync::OnceLock;

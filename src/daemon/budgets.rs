@@ -3,12 +3,12 @@
 //! Takes the heartbeats; returns which budgets the new lines use up. `murmur_core::spending` decides.
 
 use super::heartbeats::{HeartbeatHold, HoldKind};
-use crate::outcome::notice;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
 use murmur_core::spending::{Ledger, UsedUp};
 use murmur_core::usage::line::BeatUsage;
 use murmur_core::usage::scan::scan;
+use murmur_outcome::notice;
 use murmur_store::journal::read::{Backward, Entries, FoundEntry, readers};
 use murmur_store::journal::tail::{Position, Tail};
 use rotate::PartError;

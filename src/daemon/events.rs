@@ -52,7 +52,7 @@ pub struct BeatStarted {
     /// The beat's id.
     pub beat: BeatId,
     /// The agent's id.
-    pub agent: String,
+    pub agent: AgentId,
     /// The workspace's path.
     pub workspace: String,
     /// The name of a named heartbeat.
@@ -124,7 +124,7 @@ impl Events {
     /// Reports a started beat, unless it was reported before.
     fn start(&mut self, started: BeatStarted) {
         if self.running.insert(started.beat.clone()) {
-            self.push("beat_started", &started.agent, &started);
+            self.push("beat_started", started.agent.as_str(), &started);
         }
     }
 
@@ -256,12 +256,12 @@ impl Events {
 }
 
 impl BeatStarted {
-    /// The start of the beat of `entry`; `None` if it has no id.
+    /// The start of the beat of `entry`; `None` if it has no id, or no valid one of its agent.
     fn new(entry: &JournalEntry, scheduled: bool) -> Option<Self> {
         Some(Self {
             ts: entry.ts.clone(),
             beat: entry.beat.clone()?,
-            agent: entry.agent.clone(),
+            agent: AgentId::parse(&entry.agent).ok()?,
             workspace: entry.workspace.clone(),
             heartbeat: entry.heartbeat.clone(),
             scheduled,

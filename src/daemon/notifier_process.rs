@@ -9,8 +9,7 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use sys::file::Stamp;
 use sys::paths::DataDir;
@@ -38,20 +37,20 @@ pub struct NotifierProcess {
     pid: NotifierPid,
 }
 
-/// The notifier's process id, or 0: of the daemon's descendants, only it may pass on a person's answers.
+/// The notifier's process id, while it runs: of the daemon's descendants, only it may pass on a person's answers.
 #[derive(Debug, Clone, Default)]
-pub struct NotifierPid(Arc<AtomicU32>);
+pub struct NotifierPid(Arc<Mutex<Option<u32>>>);
 
 impl NotifierPid {
     /// Whether `caller` is the notifier.
     #[must_use]
     pub fn is(&self, caller: &Caller) -> bool {
-        let pid = self.0.load(Ordering::Relaxed);
-        pid != 0 && caller.is_process(pid)
+        let pid = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        pid.is_some_and(|pid| caller.is_process(pid))
     }
 
     fn set(&self, pid: Option<u32>) {
-        self.0.store(pid.unwrap_or(0), Ordering::Relaxed);
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = pid;
     }
 }
 

@@ -5,13 +5,13 @@ mod collect;
 use super::heartbeats::{HeartbeatHold, HoldKind};
 use super::pauses::Pause;
 use crate::beat::sources;
-use crate::outcome::OutcomeKind;
 use jiff::Timestamp;
 use murmur_core::config::backend::Backend;
 use murmur_core::config::heartbeat::Heartbeat;
 use murmur_core::id::{AgentId, BeatId};
 use murmur_core::permit::request::RequestId;
 use murmur_core::spending::{Ledger, Spent};
+use murmur_outcome::OutcomeKind;
 use murmur_store::limits::Limits;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -178,7 +178,7 @@ pub struct HeartbeatStatus {
     pub waiting: bool,
     /// The request that its last beat waits for; it is not due meanwhile.
     #[serde(default)]
-    pub waits_for: Option<String>,
+    pub waits_for: Option<RequestId>,
     /// Why it may not start yet: a usage limit, a reserve, a budget or failures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<HeldStatus>,
@@ -321,7 +321,7 @@ pub struct RunningBeat {
     pub since: String,
     /// The request that it waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub waits_for: Option<String>,
+    pub waits_for: Option<RequestId>,
 }
 
 impl HeartbeatStatus {
@@ -354,7 +354,7 @@ impl HeartbeatStatus {
 /// Marks running beats that wait for a person: `waits` has their requests.
 pub fn mark_waiting(heartbeats: &mut [HeartbeatStatus], waits: &HashMap<BeatId, RequestId>) {
     for running in heartbeats.iter_mut().filter_map(|heartbeat| heartbeat.running.as_mut()) {
-        running.waits_for = waits.get(&running.beat).map(ToString::to_string);
+        running.waits_for = waits.get(&running.beat).cloned();
     }
 }
 

@@ -1,11 +1,11 @@
-//! Lists stuck agents and plans the next scan. Pure; `outcome::notice` builds their journal lines.
+//! Lists stuck agents and plans the next scan. Pure; `murmur_outcome::notice` builds their journal lines.
 //!
 //! A known agent can be stuck no sooner than the quiet limit after its last sign of life, and a new or active one no
 //! sooner than the limit from now. So there is no scan in between.
 
 use crate::agents::Agent;
-use crate::outcome::notice;
 use jiff::{SignedDuration, Timestamp};
+use murmur_outcome::notice::{self, StuckAgent};
 use murmur_store::journal::entry::{JournalEntry, LineKind};
 use murmur_store::pulse::Pulse;
 use murmur_store::pulse::health::Health;
@@ -18,7 +18,7 @@ pub const MIN_INTERVAL: SignedDuration = SignedDuration::from_secs(1);
 /// A time for which an agent has done nothing.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct QuietPeriod {
-    /// The agent.
+    /// The agent's id. Any text, as in its pulse.
     pub agent: String,
     /// Its last sign of life, as in the journal.
     pub since: String,
@@ -47,7 +47,20 @@ pub fn from_pulse(pulse: &Pulse) -> QuietPeriod {
 pub fn lines(agents: &[Agent], silent: &SilentHosts, now: Timestamp) -> Vec<JournalEntry> {
     let is_sure = |agent: &&Agent| !agent.has_silent_host() || silent.contains(&agent.agent_id);
     let stuck = agents.iter().filter(|agent| agent.health == Health::Stuck).filter(is_sure);
-    stuck.map(|agent| notice::stuck(agent, now)).collect()
+    stuck.map(|agent| notice::stuck(as_stuck(agent), now)).collect()
+}
+
+fn as_stuck(agent: &Agent) -> StuckAgent<'_> {
+    StuckAgent {
+        agent_id: &agent.agent_id,
+        session_id: agent.session_id.as_ref(),
+        workspace: &agent.workspace,
+        at: agent.at,
+        has_silent_host: agent.has_silent_host(),
+        tool_name: &agent.tool_name,
+        last_action: &agent.last_action,
+        current_task: &agent.current_task,
+    }
 }
 
 /// The agents that are stuck because their hosts don't answer.

@@ -10,7 +10,7 @@ use ::notify::log::LogEntry;
 use ::notify::tokens::{self, Issued, Refusal, Reply};
 use murmur_core::config::notify::Destination;
 use murmur_core::permit::question::{Question, QuestionSet};
-use murmur_core::permit::request::ANSWERED;
+use murmur_core::permit::request::{ANSWERED, RequestId};
 use serde_json::{Map, Value, json};
 use sys::clock;
 use sys::error::Hinted;
@@ -126,7 +126,7 @@ impl Notifier {
     /// The answer to the request, if it is still the one that was shown.
     async fn prepare(&self, channel: &str, reply: &Reply, issued: &Issued) -> Result<Prepared, AnswerError> {
         let rows = self.requests().await?;
-        let row = rows.into_iter().find(|row| row.id.as_str() == issued.request && row.state != ANSWERED);
+        let row = rows.into_iter().find(|row| row.id == issued.request && row.state != ANSWERED);
         let Some(row) = row else { return Err(AnswerError::Closed) };
         if tokens::hash(row.input.to_string().as_bytes()) != issued.input {
             return Err(AnswerError::Changed);
@@ -159,7 +159,7 @@ impl Notifier {
         Ok(prepared.what)
     }
 
-    fn refused(&self, channel: &str, answer: &ChannelAnswer, request: Option<String>, why: &AnswerError) {
+    fn refused(&self, channel: &str, answer: &ChannelAnswer, request: Option<RequestId>, why: &AnswerError) {
         self.note_line(LogEntry {
             channel: channel.to_owned(),
             result: "refused".to_owned(),
@@ -270,7 +270,6 @@ fn confirmation(reply: &Reply) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use murmur_core::permit::request::RequestId;
 
     #[test]
     fn the_log_says_what_was_answered_in_words() {

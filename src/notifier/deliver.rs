@@ -72,7 +72,7 @@ impl Notifier {
         let Delivery { batch, title, token, result } = delivery;
         self.busy.remove(&batch.channel);
         let now = clock::now();
-        let request = batch.events.first().and_then(|event| event.request_id()).map(str::to_owned);
+        let request = batch.events.first().and_then(|event| event.request_id()).cloned();
         let line = LogEntry { channel: batch.channel.clone(), what: title, request, ..LogEntry::default() };
         let noted = match result {
             Ok(Sent { message }) => {
@@ -155,13 +155,14 @@ fn actions(request: &Request, token: &str, issued: &Issued, most: usize) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use murmur_core::permit::request::RequestId;
     use serde_json::json;
 
     #[test]
     fn a_question_can_be_denied_by_a_button_too() {
         let options: Vec<_> = ["A", "B", "C"].iter().map(|label| json!({ "label": label })).collect();
         let request = Request {
-            id: "7ggs733k".to_owned(),
+            id: RequestId::parse("7ggs733k").unwrap(),
             is_question: true,
             tool: "AskUserQuestion".to_owned(),
             input: json!({ "questions": [{ "question": "Which?", "options": options }] }),

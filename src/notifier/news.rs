@@ -12,7 +12,7 @@ use murmur_core::config::file::File;
 use murmur_core::config::heartbeat::HeartbeatId;
 use murmur_core::config::notify::EventKind;
 use murmur_core::config::short_names::{ShortNames, short};
-use murmur_core::permit::request::ANSWERED;
+use murmur_core::permit::request::{ANSWERED, RequestId};
 use murmur_rpc::client::AskError;
 use murmur_store::journal::entry::{JournalEntry, LineKind};
 use murmur_store::journal::tail::{Position, Tail};
@@ -152,7 +152,7 @@ impl Notifier {
         let event = |kind| Event {
             workspace: Some(entry.workspace.clone()),
             agent: Some(entry.agent.clone()).filter(|agent| !agent.is_empty()),
-            beat: entry.beat.as_ref().map(ToString::to_string),
+            beat: entry.beat.clone(),
             ..known.event(kind, entry.ts.clone(), &text)
         };
         let news = match entry.kind {
@@ -203,7 +203,7 @@ impl Notifier {
     }
 
     fn on_request(&mut self, row: &RequestRow, now: Timestamp) {
-        if row.state == ANSWERED || !self.state.requests.insert(row.id.to_string()) {
+        if row.state == ANSWERED || !self.state.requests.insert(row.id.clone()) {
             return;
         }
         let workspace = row.workspace.display().to_string();
@@ -212,7 +212,7 @@ impl Notifier {
             workspace: Some(workspace),
             agent: Some(row.agent.clone()),
             request: Some(Request {
-                id: row.id.to_string(),
+                id: row.id.clone(),
                 is_question: row.kind == RequestKind::Question,
                 tool: row.tool.clone(),
                 input: row.input.clone(),
@@ -229,8 +229,8 @@ impl Notifier {
     /// Records the requests that are open now, and forgets all others.
     pub(super) async fn read_requests(&mut self) {
         let Ok(rows) = self.requests().await else { return };
-        let open: BTreeSet<String> = rows.iter().map(|row| row.id.to_string()).collect();
-        let closed: Vec<String> = self.state.requests.difference(&open).cloned().collect();
+        let open: BTreeSet<RequestId> = rows.iter().map(|row| row.id.clone()).collect();
+        let closed: Vec<RequestId> = self.state.requests.difference(&open).cloned().collect();
         for request in closed {
             ::notify::outbox::close(&mut self.state, &request, false, sys::clock::now());
         }

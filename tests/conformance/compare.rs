@@ -6,10 +6,10 @@
 use std::fmt;
 
 use fake_claude::replay::{End, Fixture, lines};
-use murmur::outcome::{self, StopReason};
 use murmur_agent::event::{Event, RunResult};
 use murmur_agent::parser::Parser;
-use murmur_host::process::RunEnd;
+use murmur_outcome::StopReason;
+use murmur_outcome::run::RunEnd;
 use serde_json::Value;
 
 /// One difference between the two runs.
@@ -88,7 +88,7 @@ impl Seen {
             End::Code(code) => RunEnd::Exited(code),
             End::Signal(signal) => RunEnd::Signaled(signal),
         };
-        let outcome = outcome::decide(
+        let outcome = murmur_outcome::decide(
             &ending,
             StopReason::Asked,
             &results,

@@ -6,11 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fake_claude::replay::End;
-use murmur::outcome::{self, Outcome};
 use murmur_agent::event::{Event, RunResult};
 use murmur_agent::parser::Parser;
 use murmur_core::outcome::StopReason;
-use murmur_host::process::RunEnd;
+use murmur_outcome::Outcome;
+use murmur_outcome::run::RunEnd;
 use serde_json::Value;
 
 /// How many levels of objects are shown with their keys.
@@ -41,7 +41,7 @@ impl Facts {
             End::Code(code) => RunEnd::Exited(code),
             End::Signal(signal) => RunEnd::Signaled(signal),
         };
-        let outcome = match outcome::decide(&ending, StopReason::Asked, &read.outcomes, stderr, None) {
+        let outcome = match murmur_outcome::decide(&ending, StopReason::Asked, &read.outcomes, stderr, None) {
             Outcome::Ok => "ok",
             Outcome::Attention(_) => "attention",
             Outcome::Waiting(_) => "waiting",

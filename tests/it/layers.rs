@@ -210,23 +210,38 @@ fn result_arguments(text: &str) -> Vec<String> {
     arguments.into_iter().map(|argument| argument.trim().to_owned()).collect()
 }
 
+/// Whether an error of this type is only a text.
+fn is_text(error: &str) -> bool {
+    error == "String" || error.starts_with('&') && error.ends_with("str")
+}
+
+/// The errors of traits that `code` implements, such as `type Error = ParseError;`.
+fn associated_errors(code: &str) -> impl Iterator<Item = &str> {
+    ["type Error = ", "type Err = "]
+        .into_iter()
+        .flat_map(|start| code.split(start).skip(1))
+        .filter_map(|rest| Some(rest.split_once(';')?.0))
+}
+
 #[test]
 fn no_error_is_a_text() {
     assert_eq!(
         result_arguments("Vec<(u8, [u8; 2])>,\n    String,\n> {"),
         ["Vec<(u8, [u8; 2])>", "String", ""]
     );
+    let traits = "type Error = &'static str;\ntype Err = String;\ntype Err = Failure;";
+    let errors: Vec<bool> = associated_errors(traits).map(is_text).collect();
+    assert_eq!(errors, [true, true, false]);
     let mut wrong = Vec::new();
     for folder in ["src", "crates", "fake-claude"] {
         for file in rust_files(&root().join(folder)).iter().filter(|file| !file.ends_with("tests.rs")) {
             let text = fs::read_to_string(file).unwrap();
-            for (start, matched) in
-                text.split("#[cfg(test)]\nmod tests {").next().unwrap().match_indices("Result<")
-            {
-                let arguments = result_arguments(&text[start + matched.len()..]);
-                let is_text =
-                    |error: &String| error == "String" || error.starts_with('&') && error.ends_with("str");
-                if arguments.get(1).is_some_and(is_text) {
+            let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+            let texts = associated_errors(code).filter(|error| is_text(error));
+            wrong.extend(texts.map(|error| format!("{}: an error of type {error}", file.display())));
+            for (start, matched) in code.match_indices("Result<") {
+                let arguments = result_arguments(&code[start + matched.len()..]);
+                if arguments.get(1).is_some_and(|error| is_text(error)) {
                     wrong.push(format!("{}: Result<{}>", file.display(), arguments.join(", ")));
                 }
             }

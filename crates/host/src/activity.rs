@@ -3,7 +3,6 @@
 
 use super::beat_limits::Turns;
 use super::calls::{Call, Calls};
-use super::process::LastActivity;
 use super::protocol::Wait;
 use super::state::{AgentKind, Input};
 use murmur_agent::background::Background;
@@ -11,6 +10,7 @@ use murmur_agent::event::{Event, RunResult};
 use murmur_agent::turn_count::TurnCount;
 use murmur_core::id::SessionId;
 use murmur_core::permit::request::RequestId;
+use murmur_outcome::run::LastActivity;
 use murmur_store::journal::decisions::Unanswered;
 use murmur_store::pulse::{ACTION, action, brief};
 use secrets::mask;

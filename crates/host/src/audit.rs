@@ -8,8 +8,7 @@
 
 mod decisions;
 
-use crate::local_rules::{LocalRules, UndecidedCalls};
-use crate::process::{breached, ran_denied};
+use crate::local_rules::LocalRules;
 use crate::protocol::AgentInfo;
 use decisions::Decisions;
 use murmur_agent::dialog::Overruled;
@@ -17,10 +16,11 @@ use murmur_agent::event::{Event, PermissionRequest};
 use murmur_core::config::backend::{Backend, Capability};
 use murmur_core::id::AgentId;
 use murmur_core::permit::decision::{DecidedBy, DecisionKind};
+use murmur_outcome::breach::{breached, ran_denied};
+use murmur_outcome::refused::{Refusals, UndecidedCalls};
 use murmur_store::journal::decisions::{DecisionLine, shown};
 use murmur_store::pulse::action;
 use secrets::mask;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -35,23 +35,6 @@ pub(super) const REJECTED: &str = "The user doesn't want to proceed with this to
 
 /// Two parts of the first line of a result if a hook refused the call or failed: its beginning, and a later part.
 const REFUSED: [&str; 2] = ["PreToolUse:", " hook error: "];
-
-/// Calls that were refused or ran without a decision during a run, and hooks that failed.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Refusals {
-    /// The calls that the guard refused.
-    pub by_guard: Option<RefusedCalls>,
-    /// The calls that were denied because nobody answered in time.
-    pub unanswered: Option<RefusedCalls>,
-    /// The calls that the backend would not run although they were allowed.
-    pub by_backend: Option<RefusedCalls>,
-    /// The last call that was denied, and why.
-    pub last_denied: Option<String>,
-    /// The error of the first hook that failed.
-    pub failure: Option<String>,
-    /// Calls that ran without a decision, where the backend doesn't ask about every call.
-    pub undecided: UndecidedCalls,
-}
 
 /// Describes a call of which only the result could be read.
 pub(super) const UNREAD: &str = "a call that could not be read";
@@ -79,15 +62,6 @@ impl Coverage {
             false => Self::Some,
         }
     }
-}
-
-/// Calls that were refused for one reason.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RefusedCalls {
-    /// The first one.
-    pub first: String,
-    /// How many there are.
-    pub count: usize,
 }
 
 /// Watches one agent's calls.

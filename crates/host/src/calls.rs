@@ -1,7 +1,7 @@
 //! Tool calls that an agent has started and not finished.
 
-use super::process::LastActivity;
 use murmur_agent::event::Event;
+use murmur_outcome::run::LastActivity;
 use murmur_store::pulse::action;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

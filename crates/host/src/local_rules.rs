@@ -1,15 +1,13 @@
 //! Whether the guard or a person's own rules refuse a call that its agent ran without a decision, which can only be
 //! noticed afterward.
 
-use crate::audit::RefusedCalls;
 use murmur_agent::rule_files::{self, Project};
 use murmur_core::permit::decision::{DecidedBy, DecisionKind};
 use murmur_core::permit::deny_list;
 use murmur_core::permit::pipeline::{self, NextStep};
 use murmur_core::permit::policy::Policy;
 use murmur_core::permit::rules::{self, Action, Reading, Rules};
-use secrets::mask;
-use serde::{Deserialize, Serialize};
+use murmur_outcome::refused::DeniedBy;
 use shell_guard::call::{Call, CallPlace, ProtectedPaths};
 use shell_guard::{guard, shell};
 use std::path::{Path, PathBuf};
@@ -27,64 +25,6 @@ pub struct LocalRules {
     policy: Policy,
     /// What the guard protects.
     own: ProtectedPaths,
-}
-
-/// Calls that ran without a decision.
-#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct UndecidedCalls {
-    /// The first 20.
-    pub calls: Vec<String>,
-    /// How many more there are.
-    pub more: usize,
-    /// All calls that the guard refuses, named or not.
-    pub by_guard: Option<RefusedCalls>,
-    /// All calls that the rules or the deny list deny, named or not.
-    pub by_rules: Option<RefusedCalls>,
-}
-
-/// How many calls to name.
-const NAMED: usize = 20;
-
-impl UndecidedCalls {
-    /// How many calls there are.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        self.calls.len() + self.more
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.calls.is_empty()
-    }
-
-    /// Adds a call.
-    pub(super) fn add(&mut self, call: &str) {
-        if self.calls.len() < NAMED {
-            self.calls.push(mask(call));
-        } else {
-            self.more += 1;
-        }
-    }
-
-    /// Counts a call that `denier` refuses.
-    pub(super) fn add_refused(&mut self, denier: DeniedBy, call: &str) {
-        let counted = match denier {
-            DeniedBy::Guard => &mut self.by_guard,
-            DeniedBy::Rules => &mut self.by_rules,
-        };
-        counted.get_or_insert_with(|| RefusedCalls { first: mask(call), count: 0 }).count += 1;
-    }
-}
-
-/// What refuses a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum DeniedBy {
-    /// The guard.
-    Guard,
-    /// The rules or the deny list.
-    Rules,
 }
 
 impl LocalRules {

@@ -77,7 +77,7 @@ pub struct Pong {
     /// The host's version of murmur.
     pub version: String,
     /// The agent.
-    pub agent_id: String,
+    pub agent_id: AgentId,
     /// The host's process.
     pub pid: u32,
 }

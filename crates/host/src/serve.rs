@@ -87,7 +87,7 @@ impl Handlers {
             "ping" => Answer::payload(&Pong {
                 protocol_version: HOST_PROTOCOL_VERSION.to_owned(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),
-                agent_id: self.agent_id.to_string(),
+                agent_id: self.agent_id.clone(),
                 pid: std::process::id(),
             }),
             "status" => Answer::payload(&self.ask(Command::Status).await?),

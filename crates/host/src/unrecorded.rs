@@ -1,15 +1,13 @@
 //! What a host records when its agent has ended: calls that ran without a decision, and unknown output. Until then it
 //! is in the host's record, so that whoever cleans up after a killed host can record it.
 
-use super::local_rules::UndecidedCalls;
 use super::protocol::AgentInfo;
 use jiff::Timestamp;
 use murmur_agent::unknown::Unknown;
-use murmur_core::outcome::{OutcomeKind, SUMMARY, first_characters};
-use murmur_store::journal::entry::{JournalEntry, LineKind};
+use murmur_outcome::notice::{self, EndedAgent};
+use murmur_outcome::refused::UndecidedCalls;
 use murmur_store::journal::{append, unknown};
 use serde::{Deserialize, Serialize};
-use sys::clock::rfc3339;
 use sys::error::Failure;
 use sys::paths::DataDir;
 use sys::unreadable::unwritable;
@@ -48,7 +46,13 @@ impl Unrecorded {
     /// # Errors
     /// If the journal, or else the counts of unknown output, are not writable.
     pub fn record(&mut self, dir: &DataDir, info: &AgentInfo, now: Timestamp) -> Result<(), Failure> {
-        let line = self.undecided.journal_line(info, now);
+        let agent = EndedAgent {
+            agent_id: &info.agent_id,
+            backend: &info.backend,
+            folder: &info.worktree,
+            started: info.started_at.parse().unwrap_or(now),
+        };
+        let line = notice::undecided(&self.undecided, agent, now);
         let journaled = line.map_or(Ok(()), |line| append::append(&dir.journal(), &line));
         if journaled.is_ok() {
             self.undecided = UndecidedCalls::default();
@@ -59,38 +63,5 @@ impl Unrecorded {
         }
         journaled.map_err(|error| unwritable(&dir.journal(), &error))?;
         counted.map_err(|error| unwritable(&dir.unknown(), &error))
-    }
-}
-
-impl UndecidedCalls {
-    /// The journal line about these calls of an agent that ended `now`; `None` if there are none.
-    fn journal_line(&self, info: &AgentInfo, now: Timestamp) -> Option<JournalEntry> {
-        let first = self.calls.first()?;
-        let others = match self.count() - 1 {
-            0 => String::new(),
-            others => format!(" and {others} more"),
-        };
-        let refused = [(&self.by_guard, "the guard refuses"), (&self.by_rules, "your rules deny")];
-        let refused = refused
-            .into_iter()
-            .filter_map(|(calls, refuses)| Some(format!("; {refuses} {}", calls.as_ref()?.first)));
-        let refused: String = refused.collect();
-        let summary =
-            format!("agent {} ran calls without a decision: {first}{others}{refused}", info.agent_id);
-        let started = info.started_at.parse().unwrap_or(now);
-        Some(JournalEntry {
-            summary: Some(first_characters(&summary, SUMMARY)),
-            kind: LineKind::Undecided,
-            agent: info.agent_id.to_string(),
-            backend: info.backend.clone(),
-            undecided: self.calls.clone(),
-            undecided_more: self.more,
-            ..JournalEntry::new(
-                rfc3339(started),
-                info.worktree.display().to_string(),
-                OutcomeKind::Attention,
-                u64::try_from(now.duration_since(started).as_millis()).unwrap_or_default(),
-            )
-        })
     }
 }

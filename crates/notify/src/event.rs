@@ -1,6 +1,8 @@
 //! What happened, as programs get it on stdin and webhooks as JSON (docs/guide/notifications.md).
 
 use murmur_core::config::notify::EventKind;
+use murmur_core::id::BeatId;
+use murmur_core::permit::request::RequestId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -21,12 +23,12 @@ pub struct Event {
     /// The workspace's path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
-    /// The agent's id.
+    /// The agent's id. Any text: agents that murmur didn't start may be stuck, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// The beat's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub beat: Option<String>,
+    pub beat: Option<BeatId>,
     /// Its text: the beat's summary or error.
     pub text: String,
     /// The request, if one waits.
@@ -39,7 +41,7 @@ pub struct Event {
 #[serde(rename_all = "camelCase")]
 pub struct Request {
     /// Its id.
-    pub id: String,
+    pub id: RequestId,
     /// Whether it asks questions, rather than for approval of a call.
     pub is_question: bool,
     /// The tool.
@@ -73,8 +75,8 @@ impl Event {
 
     /// The id of the request that it is about.
     #[must_use]
-    pub fn request_id(&self) -> Option<&str> {
-        self.request.as_ref().map(|request| request.id.as_str())
+    pub fn request_id(&self) -> Option<&RequestId> {
+        self.request.as_ref().map(|request| &request.id)
     }
 }
 

@@ -1,5 +1,6 @@
 //! notifications.jsonl: one line per delivery, failure and answer.
 
+use murmur_core::permit::request::RequestId;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
@@ -18,7 +19,7 @@ pub struct LogEntry {
     pub what: String,
     /// The request that it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub request: Option<String>,
+    pub request: Option<RequestId>,
     /// Who answered, as the channel names people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sender: Option<String>,

@@ -197,11 +197,12 @@ fn short(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use murmur_core::permit::request::RequestId;
     use serde_json::json;
 
     fn waiting(tool: &str, input: Value) -> Event {
         let request = Request {
-            id: "7ggs733k".to_owned(),
+            id: RequestId::parse("7ggs733k").unwrap(),
             is_question: tool == "AskUserQuestion",
             tool: tool.to_owned(),
             input,

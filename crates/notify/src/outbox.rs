@@ -8,6 +8,7 @@ use crate::state::{ChannelState, Delivery, State};
 use crate::tokens;
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::notify::{EventKind, Notify};
+use murmur_core::permit::request::RequestId;
 
 /// How long delivery of an event is retried.
 pub const KEPT: SignedDuration = SignedDuration::from_hours(24);
@@ -62,7 +63,7 @@ pub fn prune(state: &mut State, notify: &Notify, now: Timestamp) -> Vec<Delivery
 }
 
 /// Forgets a request that was closed, perhaps because it `expired`.
-pub fn close(state: &mut State, request: &str, expired: bool, now: Timestamp) {
+pub fn close(state: &mut State, request: &RequestId, expired: bool, now: Timestamp) {
     state.requests.remove(request);
     tokens::close(&mut state.tokens, request, expired, now);
     state.outbox.retain(|entry| entry.event.request_id() != Some(request));
@@ -237,8 +238,9 @@ mod tests {
     #[test]
     fn a_closed_request_is_forgotten() {
         let (notify, mut state) = (notify(""), State::default());
+        let id = RequestId::parse("7ggs733k").unwrap();
         let request = crate::event::Request {
-            id: "r1".to_owned(),
+            id: id.clone(),
             is_question: false,
             tool: "Bash".to_owned(),
             input: serde_json::Value::Null,
@@ -248,8 +250,8 @@ mod tests {
         };
         let waiting = Event { request: Some(request), ..event(EventKind::Waiting, "") };
         add(&mut state, &waiting, &notify, at(0));
-        state.requests.insert("r1".to_owned());
-        close(&mut state, "r1", false, at(1));
+        state.requests.insert(id.clone());
+        close(&mut state, &id, false, at(1));
         assert_eq!((state.outbox.len(), state.requests.len()), (0, 0));
     }
 }

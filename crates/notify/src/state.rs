@@ -3,6 +3,7 @@
 use crate::event::Event;
 use crate::tokens::Issued;
 use jiff::Timestamp;
+use murmur_core::permit::request::RequestId;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -20,7 +21,7 @@ pub struct State {
     /// What was reported about each heartbeat, by its id.
     pub heartbeats: BTreeMap<String, Heartbeat>,
     /// The open requests that were reported.
-    pub requests: BTreeSet<String>,
+    pub requests: BTreeSet<RequestId>,
     /// What is still to be delivered, oldest first.
     pub outbox: Vec<Delivery>,
     /// The state of each channel.

@@ -5,6 +5,7 @@
 //! why it is refused.
 
 use jiff::{SignedDuration, Timestamp};
+use murmur_core::permit::request::RequestId;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
@@ -26,7 +27,7 @@ pub struct Issued {
     /// The channel that it was sent through.
     pub channel: String,
     /// The request that it answers.
-    pub request: String,
+    pub request: RequestId,
     /// The SHA-256 of the call's input, as shown.
     pub input: String,
     /// Whether it may allow the call, or answer the question: only if all of it was shown.
@@ -183,16 +184,16 @@ impl Issued {
 }
 
 /// Uses up every token of `request`.
-pub fn use_up(tokens: &mut Vec<Issued>, request: &str) {
-    tokens.retain(|token| token.request != request);
+pub fn use_up(tokens: &mut Vec<Issued>, request: &RequestId) {
+    tokens.retain(|token| token.request != *request);
 }
 
 /// Forgets the tokens of a closed `request`, except those that had expired or, if it `expired` itself, expire now.
-pub(crate) fn close(tokens: &mut Vec<Issued>, request: &str, expired: bool, now: Timestamp) {
-    for token in tokens.iter_mut().filter(|token| expired && token.request == request) {
+pub(crate) fn close(tokens: &mut Vec<Issued>, request: &RequestId, expired: bool, now: Timestamp) {
+    for token in tokens.iter_mut().filter(|token| expired && token.request == *request) {
         token.expires_at = Some(token.expires_at.map_or(now, |at| at.min(now)));
     }
-    tokens.retain(|token| token.request != request || token.has_expired(now));
+    tokens.retain(|token| token.request != *request || token.has_expired(now));
 }
 
 /// Forgets tokens that expired long ago, and the oldest of too many.
@@ -211,11 +212,15 @@ pub(crate) fn prune(tokens: &mut Vec<Issued>, now: Timestamp) {
 mod tests {
     use super::*;
 
+    fn id(text: &str) -> RequestId {
+        RequestId::parse(&format!("{text:0<8}")).unwrap()
+    }
+
     fn issued(token: &str, request: &str) -> Issued {
         Issued {
             hash: hash(token.as_bytes()),
             channel: "phone".to_owned(),
-            request: request.to_owned(),
+            request: id(request),
             input: String::new(),
             may_allow: true,
             is_question: false,
@@ -231,7 +236,7 @@ mod tests {
         token: &str,
         reply: Reply,
         at: &str,
-    ) -> Result<String, Refusal> {
+    ) -> Result<RequestId, Refusal> {
         let known = hash(token.as_bytes());
         let found = find(tokens, channel, at.parse().unwrap(), |issued| issued.hash == known)?;
         found.check(&reply)?;
@@ -257,12 +262,12 @@ mod tests {
             Err(Refusal::NoAnswer)
         );
         assert_eq!(tokens, all());
-        assert_eq!(redeem_at(&mut tokens, "phone", "a", Reply::Allow, NOW).as_deref(), Ok("r1"));
+        assert_eq!(redeem_at(&mut tokens, "phone", "a", Reply::Allow, NOW), Ok(id("r1")));
         // The other token of the same request is used up as well.
         for token in ["a", "b"] {
             assert_eq!(redeem_at(&mut tokens, "phone", token, Reply::Allow, NOW), Err(Refusal::Unknown));
         }
-        assert_eq!(redeem_at(&mut tokens, "phone", "c", Reply::Deny(None), NOW).as_deref(), Ok("r2"));
+        assert_eq!(redeem_at(&mut tokens, "phone", "c", Reply::Deny(None), NOW), Ok(id("r2")));
     }
 
     #[test]
@@ -271,9 +276,9 @@ mod tests {
         let (early, now) = (at("2026-02-03T09:00:00Z"), at("2026-02-03T10:00:00Z"));
         let never = |token: &str| Issued { expires_at: None, ..issued(token, token) };
         let mut tokens = vec![never("answered"), never("expired"), never("open"), issued("late", "late")];
-        close(&mut tokens, "answered", false, early);
-        close(&mut tokens, "expired", true, early);
-        close(&mut tokens, "late", false, now);
+        close(&mut tokens, &id("answered"), false, early);
+        close(&mut tokens, &id("expired"), true, early);
+        close(&mut tokens, &id("late"), false, now);
         prune(&mut tokens, now);
         let found = |tokens: &[Issued], token: &str| {
             let hash = hash(token.as_bytes());
@@ -315,7 +320,7 @@ mod tests {
             (Reply::Text("Red".to_owned()), Err(Refusal::NotShown)),
             (Reply::Choice(2), Err(Refusal::NoAnswer)),
             (Reply::Allow, Err(Refusal::NoAnswer)),
-            (Reply::Deny(None), Ok("r1".to_owned())),
+            (Reply::Deny(None), Ok(id("r1"))),
         ] {
             let redeemed = redeem_at(&mut vec![cut.clone()], "phone", "a", reply.clone(), NOW);
             assert_eq!(redeemed, expected, "{reply:?}");

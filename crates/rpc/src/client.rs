@@ -30,7 +30,7 @@ pub struct Client {
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
     /// Nobody listens, or the connection was closed.
-    #[error("{0}")]
+    #[error(transparent)]
     Gone(#[from] io::Error),
     /// There was no response in time.
     #[error("no answer within {0:?}")]

@@ -36,7 +36,7 @@ pub enum LineError {
     #[error("a line took longer than {0:?}")]
     Slow(Duration),
     /// The connection broke.
-    #[error("cannot read: {0}")]
+    #[error("cannot read a line")]
     Read(#[source] io::Error),
 }
 

@@ -2,6 +2,7 @@
 
 use shell_guard::call::{CallPlace, ProtectedPaths};
 use shell_guard::guard::{Finding, inspect};
+use std::error::Error;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -21,10 +22,15 @@ fn main() -> ExitCode {
     let done = match parse(std::env::args().skip(1)) {
         Ok(None) => write!(io::stdout(), "{USAGE}").map(|()| ExitCode::SUCCESS),
         Ok(Some((command, place))) => say(&inspect(&command, &place)),
-        Err(problem) => writeln!(io::stderr(), "error: {problem}\nhint: run: shell-guard --help")
-            .map(|()| ExitCode::from(2)),
+        Err(problem) => complain(&problem).map(|()| ExitCode::from(2)),
     };
     done.unwrap_or(ExitCode::FAILURE)
+}
+
+/// Prints `problem` with its cause, and where to find help.
+fn complain(problem: &UsageError) -> io::Result<()> {
+    let cause = problem.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+    writeln!(io::stderr(), "error: {problem}{cause}\nhint: run: shell-guard --help")
 }
 
 /// Wrong usage.
@@ -42,8 +48,8 @@ enum UsageError {
     Several,
     #[error("COMMAND is missing")]
     Nothing,
-    #[error("cannot determine the current folder: {0}")]
-    NoCwd(io::Error),
+    #[error("cannot determine the current folder")]
+    NoCwd(#[source] io::Error),
     #[error("cannot determine the home folder; use --home")]
     NoHome,
 }

@@ -36,7 +36,7 @@ use std::path::PathBuf;
 pub struct Pulse {
     /// The time, RFC 3339 with the local UTC offset.
     pub timestamp: String,
-    /// The agent's id.
+    /// The agent's id. Any text: outside murmur, it is the name of a tmux session ([`owner`]).
     pub agent_id: String,
     /// The tool; at the end of a turn or session, the session's last one; empty if none.
     pub tool_name: String,

@@ -1,5 +1,5 @@
-//! What is shown: heartbeats, agents, requests, journal lines and limits. Ids are as murmur names them, and only used
-//! in actions; everything that is drawn is a [`Text`].
+//! What is shown: heartbeats, agents, requests, journal lines and limits. Ids are only used in actions, and are text,
+//! as this crate knows none of murmur's types. Everything that is drawn is a [`Text`].
 
 use crate::text::Text;
 use jiff::Timestamp;

@@ -1,6 +1,7 @@
 //! Runs a beat in this process, and shows its progress and its outcome.
 
 use super::super::args::Beat;
+use super::super::complaint::advise;
 use super::super::daemon_end::DaemonEnds;
 use super::super::inbox;
 use super::super::reported;
@@ -11,7 +12,6 @@ use super::super::waits::{Change, Requests, Waits, is_drawable};
 use super::progress::Progress;
 use crate::beat::{self, Job, Report};
 use crate::daemon::instance;
-use crate::outcome::{OutcomeKind, StopReason};
 use anyhow::Context;
 use derun::cli::captures;
 use derun::cli::screen::{Footer, Screen, Wrapping};
@@ -22,13 +22,14 @@ use murmur_core::config::edit::{self, EditError};
 use murmur_core::config::heartbeat::Heartbeat;
 use murmur_core::config::limit::Source;
 use murmur_host::event::Progress as BeatProgress;
+use murmur_outcome::{OutcomeKind, StopReason};
 use murmur_rpc::caller::BEAT;
 use murmur_store::journal::entry::JournalEntry;
 use murmur_store::journal::unfinished::{self, LineKept, Unwritten};
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::process::ExitCode;
-use sys::error::Hinted;
+use sys::error::{Failure, Hinted};
 use sys::paths::DataDir;
 use sys::replace::OpenWriters;
 use sys::text;
@@ -91,7 +92,7 @@ pub(super) async fn perform(
         if args.json {
             return out.write_all(report.entry.line()?.as_bytes());
         }
-        let named = |text: &str| inbox::named_in(text, dir, report.entry.waiting.as_deref());
+        let named = |text: &str| inbox::named_in(text, dir, report.entry.waiting.as_ref());
         let Some(verbose) = verbose else { return print_text(out, style, &report.entry, named) };
         print_text(out, style, &report.entry, |text| verbose.rest_of(&named(text)))?;
         verbose::summary(out, style, &report.entry)
@@ -114,7 +115,7 @@ pub(super) async fn perform(
         _ = hang_up.recv() => {}
     }
     if ran_out_of_turns(&report.entry) && !args.json && !is_quiet() {
-        let _closed = writeln!(text::Shown(io::stderr()), "hint: {}", more_turns(heartbeat, job.max_turns));
+        advise(&more_turns(heartbeat, job.max_turns));
     }
     Ok(if is_lost || report.entry.outcome == OutcomeKind::Error {
         ExitCode::FAILURE
@@ -284,20 +285,18 @@ fn warn_of(dir: &DataDir, report: &Report) -> anyhow::Result<bool> {
     }
     let Some(Unwritten { error, kept }) = &report.unwritten else { return Ok(false) };
     let failure = unwritable(&dir.journal(), error);
-    let hint = failure.to_do().unwrap_or_default();
-    let _full = match kept {
+    let hint = failure.to_do().map(str::to_owned);
+    let with = |what: String| Failure::new(format!("{failure}; {what}")).or_hint(hint);
+    match kept {
         LineKept::OnDisk => {
-            warn(format_args!("{failure}; the line was kept and will be written later; {hint}"))
+            let _full = warn(with("the line was kept and will be written later".to_owned()).line());
         }
         LineKept::Nowhere => {
-            let line = report.entry.line()?;
-            writeln!(
-                text::Shown(io::stderr()),
-                "error: {failure}; the line is: {}\nhint: {hint}",
-                line.trim_end()
-            )
+            let failure = with(format!("the line is: {}", report.entry.line()?.trim_end()));
+            // Not wrapped, so that the line can be copied.
+            let _full = writeln!(text::Shown(io::stderr()), "{}", failure.shown());
         }
-    };
+    }
     Ok(*kept == LineKept::Nowhere)
 }
 

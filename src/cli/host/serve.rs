@@ -7,7 +7,6 @@ use super::super::{runtime, verbose};
 use crate::beat::{self, BeatError, Job};
 use crate::daemon::launch::BeatReport;
 use crate::daemon::log::Log;
-use crate::outcome::StopReason;
 use anyhow::{Context, bail};
 use derun::cli::captures;
 use derun::cli::stdout::stdout;
@@ -29,7 +28,6 @@ use murmur_host::capture::Destination;
 use murmur_host::event::Progress;
 use murmur_host::launch::StartReport;
 use murmur_host::local_rules::LocalRules;
-use murmur_host::process::{Run, RunEnd};
 use murmur_host::protocol::AgentInfo;
 use murmur_host::pulses::Pulses;
 use murmur_host::record::AgentEnd;
@@ -38,6 +36,8 @@ use murmur_host::run::holds::WatchedAccount;
 use murmur_host::run::{self as host, Spec};
 use murmur_host::state::AgentKind;
 use murmur_host::unrecorded::Unrecorded;
+use murmur_outcome::StopReason;
+use murmur_outcome::run::{Run, RunEnd};
 use murmur_rpc::caller::{HOST, MANAGER};
 use murmur_store::journal::decisions;
 use murmur_store::journal::unfinished::{LineKept, Unwritten};
@@ -369,7 +369,9 @@ fn run_beat(env: &UserEnv) -> anyhow::Result<ExitCode> {
                     }
                 }
                 Err(BeatError::Busy { .. } | BeatError::Withdrawn) => BeatReport::Busy,
-                Err(error) => BeatReport::Unsaved { line: job.failed(clock::now(), error.line()).line()? },
+                Err(error) => {
+                    BeatReport::Unsaved { line: job.failed(clock::now(), &error.failure()).line()? }
+                }
             },
         )
     })?;

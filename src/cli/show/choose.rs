@@ -4,7 +4,6 @@ use super::super::capture;
 use super::super::heartbeat_name::{is_called, named, unknown};
 use super::super::style::plain_line;
 use super::super::user_env::UserEnv;
-use crate::outcome::OutcomeKind as Outcome;
 use derun::cli::captures;
 use derun::id::SessionId;
 use derun::store::{Store, StoreError};
@@ -13,8 +12,10 @@ use murmur_core::config::backend::Backend;
 use murmur_core::config::heartbeat::{Cache, Heartbeat};
 use murmur_core::id::{AgentId, BeatId};
 use murmur_core::naming::{self, Candidate, LAST, Noun};
+use murmur_core::permit::request::RequestId;
 use murmur_host::discover;
 use murmur_host::record::Record;
+use murmur_outcome::OutcomeKind as Outcome;
 use murmur_store::journal::entry::{JournalEntry, LineKind};
 use murmur_store::journal::read::{Backward, Entries, FoundEntry};
 use murmur_store::journal::unfinished;
@@ -293,10 +294,13 @@ fn undecided(agent: &JournalEntry, dir: &DataDir) -> io::Result<(Vec<String>, us
 
 /// The beat that waited for the answer that continued this one, and the beat that continued this one.
 pub(super) fn linked(entry: &JournalEntry, dir: &DataDir) -> anyhow::Result<(Option<Run>, Option<Run>)> {
-    let by = |key: &str, request: &Option<String>, of: fn(&JournalEntry) -> &Option<String>| match request {
-        Some(id) => newest(dir, Some(&format!("\"{key}\":\"{id}\"")), |entry| of(entry).as_ref() == Some(id)),
-        None => Ok(None),
-    };
+    let by =
+        |key: &str, request: &Option<RequestId>, of: fn(&JournalEntry) -> &Option<RequestId>| match request {
+            Some(id) => {
+                newest(dir, Some(&format!("\"{key}\":\"{id}\"")), |entry| of(entry).as_ref() == Some(id))
+            }
+            None => Ok(None),
+        };
     let before = by("waiting", &entry.resumes, |entry| &entry.waiting)?;
     Ok((before, by("resumes", &entry.waiting, |entry| &entry.resumes)?))
 }

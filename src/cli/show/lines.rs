@@ -10,13 +10,13 @@ use super::super::style::{
 use super::choose::{Run, linked};
 use super::denials::Denials;
 use super::input;
-use crate::outcome::EarlyEnd;
 use derun::cli::span::span;
 use jiff::SignedDuration;
 use murmur_agent::event::Tokens;
 use murmur_agent::transcript::{Call, CallResult, Item};
 use murmur_core::permit::pipeline::ASK;
 use murmur_core::permit::question::{Question, QuestionSet};
+use murmur_outcome::EarlyEnd;
 use murmur_store::journal::entry::JournalEntry;
 use std::io::{self, Write};
 use sys::clock;
@@ -80,7 +80,7 @@ impl Lines {
         }
         let (_, after) = linked(entry, dir)?;
         let text = text_of(entry);
-        let open = entry.waiting.as_deref().filter(|_| after.is_none());
+        let open = entry.waiting.as_ref().filter(|_| after.is_none());
         let text = named_in(&text, dir, open);
         let outcome = self.style.outcome_of(entry.outcome, entry.is_stopped());
         row("outcome", format!("{outcome} {}{text}", remarks(entry)))?;

@@ -7,6 +7,7 @@ use crate::daemon::status::{BudgetStatus, Dropped, HeartbeatStatus, HeldStatus, 
 use derun::cli::span::span;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::file_of;
+use murmur_core::permit::request::RequestId;
 use std::io::Write;
 use sys::paths::DataDir;
 use sys::text::shown_line;
@@ -34,7 +35,7 @@ pub(super) fn print(
         (Some(last), later) => {
             let text = last.text_after_outcome.as_deref().unwrap_or_default();
             let text = plain_line(&beat_text(last.outcome, text));
-            let text = named_in(&text, dir, heartbeat.waits_for.as_deref());
+            let text = named_in(&text, dir, heartbeat.waits_for.as_ref());
             let line = format!(
                 "  last      {} {} {}{text}",
                 style.outcome_of(last.outcome, last.stopped),
@@ -55,10 +56,16 @@ pub(super) fn print(
         (Some(running), ..) => {
             writeln!(out, "  running   for {}", lasting(&running.since, now))?;
             if let Some(id) = &running.waits_for {
-                writeln!(out, "  waits     for you: request {}; see: murmur inbox", name_of(dir, id))?;
+                writeln!(
+                    out,
+                    "  waits     for you: request {}; see: murmur inbox",
+                    name_of(dir, id.as_str())
+                )?;
             }
         }
-        (None, Some(id), ..) => writeln!(out, "  next      when request {} is answered", name_of(dir, id))?,
+        (None, Some(id), ..) => {
+            writeln!(out, "  next      when request {} is answered", name_of(dir, id.as_str()))?
+        }
         (None, None, ..) if heartbeat.schedule.is_none() && heartbeat.on.is_none() => {
             writeln!(out, "  next      never")?
         }
@@ -147,7 +154,8 @@ pub(super) fn hint_of(heartbeat: &HeartbeatStatus, dir: &DataDir) -> Option<Stri
     } else {
         heartbeat.waits_for.as_ref()
     };
-    let request = id.map(|id| format!("waits for you: request {}; see: murmur inbox", name_of(dir, id)));
+    let request =
+        id.map(|id| format!("waits for you: request {}; see: murmur inbox", name_of(dir, id.as_str())));
     let unapproved = heartbeat.name.as_deref().filter(|_| !heartbeat.approved);
     let edit = || format!("edit {}", file_of(workspace, heartbeat.name.as_deref()).display());
     request
@@ -158,7 +166,7 @@ pub(super) fn hint_of(heartbeat: &HeartbeatStatus, dir: &DataDir) -> Option<Stri
 }
 
 /// The request that the running beat waits for.
-pub(super) fn request_of_running(heartbeat: &HeartbeatStatus) -> Option<&String> {
+pub(super) fn request_of_running(heartbeat: &HeartbeatStatus) -> Option<&RequestId> {
     heartbeat.running.as_ref().and_then(|running| running.waits_for.as_ref())
 }
 

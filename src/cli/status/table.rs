@@ -1,4 +1,7 @@
 //! The heartbeats as `murmur status` shows them on a terminal: one line each, problems first, then what needs a person.
+//!
+//! The crate comfy-table would only replace the padding: it wraps cells, while this table leaves out times without room
+//! for them, cuts names in the middle, and gives text a line of its own on a narrow terminal.
 
 use super::detail::{self, held_at, hint_of};
 use crate::cli::agents::columns;

@@ -10,12 +10,12 @@ use crate::agents::Agent;
 use crate::agents::hosted::{HostStatus, Hosted};
 use crate::daemon::broker::{RequestKind, RequestRow};
 use crate::daemon::status::{HeartbeatStatus, Status};
-use crate::outcome;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::HeartbeatId;
 use murmur_core::permit::question::QuestionSet;
 use murmur_core::permit::request::DEFERRED;
 use murmur_core::usage_limit::spoken;
+use murmur_outcome::OutcomeKind;
 use murmur_store::journal::entry::JournalEntry;
 use murmur_store::limits::{Limits, REJECTED};
 use murmur_store::pulse::health::Health;
@@ -224,12 +224,12 @@ pub(super) fn line(entry: &JournalEntry, names: &ShortNames) -> rows::LogLine {
     let name = names.of_heartbeat(&entry.workspace, entry.heartbeat.as_deref());
     let outcome = match entry.outcome {
         _ if entry.is_stopped() => rows::Outcome::Stopped,
-        outcome::OutcomeKind::Attention if entry.waiting.is_some() => rows::Outcome::Waiting,
-        outcome::OutcomeKind::Ok => rows::Outcome::Ok,
-        outcome::OutcomeKind::Attention => rows::Outcome::Attention,
-        outcome::OutcomeKind::Error => rows::Outcome::Error,
-        outcome::OutcomeKind::Limited => rows::Outcome::Limited,
-        outcome::OutcomeKind::Skipped => rows::Outcome::Skipped,
+        OutcomeKind::Attention if entry.waiting.is_some() => rows::Outcome::Waiting,
+        OutcomeKind::Ok => rows::Outcome::Ok,
+        OutcomeKind::Attention => rows::Outcome::Attention,
+        OutcomeKind::Error => rows::Outcome::Error,
+        OutcomeKind::Limited => rows::Outcome::Limited,
+        OutcomeKind::Skipped => rows::Outcome::Skipped,
     };
     let text = format!("{}{}", remarks(entry), text_of(entry));
     rows::LogLine {

@@ -111,6 +111,11 @@ pub struct Page {
 #[serde(try_from = "String", into = "String")]
 pub struct Cursor(pub(super) Timestamp, pub(super) RequestId);
 
+/// A text that is not a cursor.
+#[derive(Debug, thiserror::Error)]
+#[error("not the `next` of a page")]
+pub struct InvalidCursor;
+
 impl From<Cursor> for String {
     fn from(Cursor(asked, id): Cursor) -> Self {
         format!("{asked} {id}")
@@ -118,14 +123,14 @@ impl From<Cursor> for String {
 }
 
 impl TryFrom<String> for Cursor {
-    type Error = &'static str;
+    type Error = InvalidCursor;
 
-    fn try_from(text: String) -> Result<Self, Self::Error> {
+    fn try_from(text: String) -> Result<Self, InvalidCursor> {
         let parsed = || {
             let (asked, id) = text.split_once(' ')?;
             Some(Self(asked.parse().ok()?, RequestId::parse(id).ok()?))
         };
-        parsed().ok_or("not the `next` of a page")
+        parsed().ok_or(InvalidCursor)
     }
 }
 

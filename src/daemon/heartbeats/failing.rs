@@ -2,10 +2,10 @@
 
 use super::{HeartbeatHold, Heartbeats, HoldKind, ScheduledHeartbeat};
 use crate::daemon::state::BeatSummary;
-use crate::outcome::notice::{self, Failing};
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::heartbeat::HeartbeatId;
 use murmur_core::failures::{self, BeatEnd, Streak};
+use murmur_outcome::notice::{self, Failing};
 use murmur_store::failures::Streaks;
 use murmur_store::journal::entry::JournalEntry;
 

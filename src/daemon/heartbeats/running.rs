@@ -41,7 +41,7 @@ impl Running {
             name: begun.entry.heartbeat.clone(),
             since: begun.entry.started()?,
             ours: false,
-            resumes: begun.entry.resumes.as_deref().and_then(|id| RequestId::parse(id).ok()),
+            resumes: begun.entry.resumes.clone(),
         })
     }
 }

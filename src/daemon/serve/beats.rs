@@ -78,13 +78,13 @@ impl<L: FnMut(&str)> Runner<L> {
 
     pub(super) fn keep_failure(&mut self, beat: &BeatId, error: &Failure) {
         let Some(process) = self.sources.processes.get(beat) else { return };
-        let kept = self.write_behind.keep(process.job.failed(process.since, error.line()));
+        let kept = self.write_behind.keep(process.job.failed(process.since, error));
         self.log_error(kept);
     }
 
     pub(super) fn recover_or_fail(&mut self, beat: &BeatId, error: &Failure) {
         let Some(process) = self.sources.processes.get(beat) else { return };
-        let failed = process.job.failed(process.since, error.line());
+        let failed = process.job.failed(process.since, error);
         let written = self.write_behind.recover_or_write(&failed);
         self.log_error(written);
     }

@@ -41,7 +41,7 @@ impl BeatSummary {
             ended: entry.ended(),
             end: end_of(entry),
             agent: entry.agent.clone(),
-            resumes: entry.resumes.as_deref().and_then(|id| RequestId::parse(id).ok()),
+            resumes: entry.resumes.clone(),
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::beat::sources;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::Heartbeat;
 use murmur_core::config::settings::Settings;
+use murmur_core::permit::request::RequestId;
 use murmur_core::spending::Ledger;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -26,7 +27,7 @@ pub fn heartbeats(
     let place = |running: &'_ Running| (running.workspace.clone(), running.name.clone());
     let running: HashMap<_, _> = state.running().iter().map(|running| (place(running), running)).collect();
     let one = |entry: &ScheduledHeartbeat| {
-        let waits_for = state.waits_for(entry).map(ToString::to_string);
+        let waits_for = state.waits_for(entry).cloned();
         let Heartbeat { workspace, name, .. } = &entry.heartbeat;
         let here = (!running.is_empty())
             .then(|| running.get(&(workspace.to_path_buf(), name.as_deref().map(str::to_owned))));
@@ -52,7 +53,7 @@ pub fn heartbeats(
 fn heartbeat(
     entry: &ScheduledHeartbeat,
     running: Option<&Running>,
-    waits_for: Option<String>,
+    waits_for: Option<RequestId>,
     now: Timestamp,
 ) -> HeartbeatStatus {
     let heartbeat = &entry.heartbeat;

@@ -104,7 +104,7 @@ pub enum Approver {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Request {
-    /// The agent's id.
+    /// The agent's id. Any text: hooks also ask for agents that murmur didn't start.
     pub agent: String,
     /// The session; `None` if the backend doesn't say.
     #[serde(with = "empty_if_unknown")]

@@ -8,7 +8,7 @@ use sys::error::Failure;
 use sys::failure;
 
 const DERUN_RUN: &str = "\
-Exits with the command's exit code or by its signal; with 127 if it is not found, 126 if it cannot be run, and 1 if \
+Exits with the command's exit code or by its signal, with 127 if it is not found, 126 if it cannot be run, and 1 if \
 its output cannot be written.
 
 Examples:
@@ -102,7 +102,7 @@ pub struct Show {
 /// Run a command and capture its output
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Exits with the command's exit code or by its signal; with 127 if it is not found, 126 if it cannot be run, and 1 if \
+Exits with the command's exit code or by its signal, with 127 if it is not found, 126 if it cannot be run, and 1 if \
 its output cannot be written.
 
 Examples:

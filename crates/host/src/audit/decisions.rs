@@ -1,8 +1,9 @@
 //! The decisions on an agent's calls, followed in decisions.jsonl as it grows and is rotated.
 
-use super::{RefusedCalls, describe};
+use super::describe;
 use murmur_core::id::AgentId;
 use murmur_core::permit::decision::{DecidedBy, DecisionKind};
+use murmur_outcome::refused::RefusedCalls;
 use murmur_store::journal::decisions::read::Decided;
 use murmur_store::journal::decisions::{DecisionLine, WITHDRAWN};
 use secrets::mask;

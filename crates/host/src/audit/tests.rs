@@ -1,5 +1,6 @@
 use super::*;
 use murmur_agent::event::Json;
+use murmur_outcome::refused::RefusedCalls;
 use murmur_store::journal::decisions::WITHDRAWN;
 use serde_json::json;
 use std::fs::OpenOptions;

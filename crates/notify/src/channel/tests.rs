@@ -3,6 +3,7 @@ use crate::event::{Event, Request};
 use jiff::tz::TimeZone;
 use murmur_core::config::notify::{Channel, EventKind};
 use murmur_core::config::settings::Settings;
+use murmur_core::permit::request::RequestId;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -63,7 +64,7 @@ fn failed(text: &str) -> Message {
 
 fn waiting() -> Message {
     let request = Request {
-        id: "7ggs733k".to_owned(),
+        id: RequestId::parse("7ggs733k").unwrap(),
         is_question: false,
         tool: "Bash".to_owned(),
         input: json!({ "command": "git push" }),

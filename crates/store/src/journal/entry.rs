@@ -8,6 +8,7 @@ use murmur_agent::event::Tokens;
 use murmur_core::config::backend::Backend;
 use murmur_core::id::{BeatId, SessionId};
 use murmur_core::outcome::{EarlyEnd, Outcome, OutcomeKind, StopReason};
+use murmur_core::permit::request::RequestId;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -101,7 +102,7 @@ pub struct JournalEntry {
     /// The name of a named heartbeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heartbeat: Option<String>,
-    /// The agent's id; empty in lines that are about no agent.
+    /// The agent's id; empty in lines that are about no agent. Any text: an agent that murmur didn't start may be stuck.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub agent: String,
     /// The program that ran the agent; Claude Code, if it isn't named.
@@ -162,11 +163,11 @@ pub struct JournalEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture_lost: Option<String>,
     /// The request whose answer the beat waits for; another beat resumes with it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub waiting: Option<String>,
+    #[serde(default, deserialize_with = "valid_request", skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<RequestId>,
     /// The request whose answer this beat resumed with.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resumes: Option<String>,
+    #[serde(default, deserialize_with = "valid_request", skip_serializing_if = "Option::is_none")]
+    pub resumes: Option<RequestId>,
     /// The usage limit that stopped the beat, with `limited`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitReached>,
@@ -184,6 +185,12 @@ fn is_zero(count: &usize) -> bool {
 fn known_beat<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<BeatId>, D::Error> {
     let text = String::deserialize(deserializer)?;
     Ok(Some(text).filter(|text| !text.is_empty()).map(BeatId::new))
+}
+
+/// Reads the id of a request; `None` if it is invalid.
+fn valid_request<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RequestId>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    Ok(text.and_then(|text| RequestId::parse(&text).ok()))
 }
 
 /// Reads the id of a capture session; `None` if it is invalid.
@@ -279,7 +286,7 @@ impl JournalEntry {
                 (Some(summary), None)
             }
             Outcome::Waiting(deferred) => {
-                self.waiting = Some(deferred.request.to_string());
+                self.waiting = Some(deferred.request);
                 (Some(deferred.text), None)
             }
             Outcome::Error(error) => (None, Some(error)),

@@ -1,4 +1,6 @@
 //! Rows in columns that fit a width: less important columns are left out when there is no room.
+//!
+//! The crate comfy-table prints text; these cells are drawn into a buffer of ratatui, each with its own style.
 
 use super::put;
 use crate::text::width;

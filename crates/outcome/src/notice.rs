@@ -1,11 +1,14 @@
-//! Journal lines that are `attention` although they aren't of beats: about stuck agents, used-up budgets and
-//! heartbeats that keep failing. Others notice these; this module decides what a person reads.
+//! Journal lines that are `attention` although they aren't of beats: about stuck agents, calls that ran without a
+//! decision, used-up budgets and heartbeats that keep failing. Others notice these; this module decides what a person
+//! reads.
 
 use super::{OutcomeKind, SUMMARY, first_characters};
-use crate::agents::Agent;
+use crate::refused::UndecidedCalls;
 use jiff::Timestamp;
+use murmur_core::config::backend::Backend;
 use murmur_core::config::heartbeat::Heartbeat;
 use murmur_core::failures::Streak;
+use murmur_core::id::{AgentId, SessionId};
 use murmur_core::spending::UsedUp;
 use murmur_store::journal::entry::{JournalEntry, LineKind};
 use murmur_store::pulse::ACTION;
@@ -17,15 +20,36 @@ use sys::clock::rfc3339;
 /// The most characters of a path: a pulse may contain anything.
 const PATH: usize = 4096;
 
+/// An agent that is stuck.
+#[derive(Debug, Clone, Copy)]
+pub struct StuckAgent<'a> {
+    /// Its id.
+    pub agent_id: &'a str,
+    /// Claude Code's id of the conversation.
+    pub session_id: Option<&'a SessionId>,
+    /// The folder it works in.
+    pub workspace: &'a Path,
+    /// Its last sign of life.
+    pub at: Timestamp,
+    /// Whether its host is alive but does not answer.
+    pub has_silent_host: bool,
+    /// The current or last tool; empty if none.
+    pub tool_name: &'a str,
+    /// What it did with the tool.
+    pub last_action: &'a str,
+    /// Its task; empty if not set.
+    pub current_task: &'a str,
+}
+
 /// The journal line of a stuck agent, from its last sign of life until `now`: the start identifies the incident.
 #[must_use]
-pub fn stuck(agent: &Agent, now: Timestamp) -> JournalEntry {
+pub fn stuck(agent: StuckAgent<'_>, now: Timestamp) -> JournalEntry {
     let quiet = Duration::try_from(now.duration_since(agent.at)).unwrap_or_default();
     JournalEntry {
-        summary: Some(stuck_summary(agent, quiet)),
+        summary: Some(stuck_summary(&agent, quiet)),
         kind: LineKind::Stuck,
-        agent: agent.agent_id.clone(),
-        session_id: agent.session_id.clone(),
+        agent: agent.agent_id.to_owned(),
+        session_id: agent.session_id.cloned(),
         ..JournalEntry::new(
             rfc3339(agent.at),
             first_characters(&agent.workspace.to_string_lossy(), PATH),
@@ -36,23 +60,66 @@ pub fn stuck(agent: &Agent, now: Timestamp) -> JournalEntry {
 }
 
 /// What the agent was doing. Masked here too, as not every pulse is written by murmur's hook.
-fn stuck_summary(agent: &Agent, quiet: Duration) -> String {
+fn stuck_summary(agent: &StuckAgent<'_>, quiet: Duration) -> String {
     let of_minutes = if quiet.as_secs() < 60 { 1 } else { 60 };
     let quiet = humantime::format_duration(Duration::from_secs(quiet.as_secs() / of_minutes * of_minutes));
-    let mut summary = match agent.has_silent_host() {
+    let mut summary = match agent.has_silent_host {
         true => format!("the host of agent {} does not answer; nothing was seen for {quiet}", agent.agent_id),
         false => format!("agent {} has done nothing for {quiet}", agent.agent_id),
     };
-    let action = first_characters(&mask(&agent.last_action), ACTION);
-    let last = [agent.tool_name.as_str(), action.trim()];
+    let action = first_characters(&mask(agent.last_action), ACTION);
+    let last = [agent.tool_name, action.trim()];
     let last = last.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");
-    for (what, words) in [("last", last), ("task", mask(&agent.current_task))] {
+    for (what, words) in [("last", last), ("task", mask(agent.current_task))] {
         if !words.is_empty() {
             summary.push_str(&format!("; {what}: {words}"));
         }
     }
     let one_line: String = summary.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     first_characters(&one_line, SUMMARY)
+}
+
+/// A hosted agent that has ended.
+#[derive(Debug, Clone, Copy)]
+pub struct EndedAgent<'a> {
+    /// Its id.
+    pub agent_id: &'a AgentId,
+    /// The program that ran it.
+    pub backend: &'a Backend,
+    /// The folder it worked in.
+    pub folder: &'a Path,
+    /// When it started.
+    pub started: Timestamp,
+}
+
+/// The journal line about `calls` that an agent, which ended `now`, ran without a decision; `None` if there are none.
+#[must_use]
+pub fn undecided(calls: &UndecidedCalls, agent: EndedAgent<'_>, now: Timestamp) -> Option<JournalEntry> {
+    let first = calls.calls.first()?;
+    let others = match calls.count() - 1 {
+        0 => String::new(),
+        others => format!(" and {others} more"),
+    };
+    let refused = [(&calls.by_guard, "the guard refuses"), (&calls.by_rules, "your rules deny")];
+    let refused = refused
+        .into_iter()
+        .filter_map(|(calls, refuses)| Some(format!("; {refuses} {}", calls.as_ref()?.first)));
+    let refused: String = refused.collect();
+    let summary = format!("agent {} ran calls without a decision: {first}{others}{refused}", agent.agent_id);
+    Some(JournalEntry {
+        summary: Some(first_characters(&summary, SUMMARY)),
+        kind: LineKind::Undecided,
+        agent: agent.agent_id.to_string(),
+        backend: agent.backend.clone(),
+        undecided: calls.calls.clone(),
+        undecided_more: calls.more,
+        ..JournalEntry::new(
+            rfc3339(agent.started),
+            agent.folder.display().to_string(),
+            OutcomeKind::Attention,
+            u64::try_from(now.duration_since(agent.started).as_millis()).unwrap_or_default(),
+        )
+    })
 }
 
 /// The journal line about a budget that a beat in `workspace` has used up.
@@ -142,54 +209,39 @@ pub fn in_a_row(streak: &Streak) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agents::Source;
+    use crate::refused::DeniedBy;
     use jiff::SignedDuration;
-    use murmur_store::pulse::health::Health;
 
     fn now() -> Timestamp {
         "2026-02-03T10:00:00Z".parse().unwrap()
     }
 
-    fn agent(quiet: SignedDuration) -> Agent {
-        Agent {
-            agent_id: "site-1".to_owned(),
-            backend: murmur_core::config::backend::Backend::default(),
-            source: Source::Pulse,
-            state: "running",
-            background: 0,
-            hold: None,
-            tool_name: "Bash".to_owned(),
-            last_action: "cargo test".to_owned(),
-            current_task: "Fix the build".to_owned(),
-            git_branch: "main".to_owned(),
-            workspace: "/w".into(),
-            project: None,
-            heartbeat: None,
-            pid: None,
-            session_id: Some(murmur_core::id::SessionId::new("s")),
-            error: None,
-            alive: Some(true),
-            started_at: now() - quiet,
+    fn agent(session_id: &SessionId, quiet: SignedDuration) -> StuckAgent<'_> {
+        StuckAgent {
+            agent_id: "site-1",
+            session_id: Some(session_id),
+            workspace: Path::new("/w"),
             at: now() - quiet,
-            health: Health::Stuck,
+            has_silent_host: false,
+            tool_name: "Bash",
+            last_action: "cargo test",
+            current_task: "Fix the build",
         }
     }
 
     #[test]
     fn the_line_of_a_stuck_agent_says_what_was_done() {
-        let line = stuck(&agent(SignedDuration::from_secs(31 * 60 + 7)), now()).line().unwrap();
+        let session = SessionId::new("s");
+        let line = stuck(agent(&session, SignedDuration::from_secs(31 * 60 + 7)), now()).line().unwrap();
         insta::assert_snapshot!(line, @r#"{"ts":"2026-02-03T09:28:53Z","workspace":"/w","outcome":"attention","durationMs":1867000,"summary":"agent site-1 has done nothing for 31m; last: Bash: cargo test; task: Fix the build","kind":"stuck","agent":"site-1","sessionId":"s"}"#);
     }
 
     #[test]
     fn a_summary_is_one_short_line_without_secrets() {
         let of = |last_action: &str, tool_name: &str, current_task: &str| {
-            let agent = Agent {
-                last_action: last_action.to_owned(),
-                tool_name: tool_name.to_owned(),
-                current_task: current_task.to_owned(),
-                ..agent(SignedDuration::from_mins(30))
-            };
+            let session = SessionId::new("s");
+            let quiet_for = SignedDuration::from_mins(30);
+            let agent = StuckAgent { last_action, tool_name, current_task, ..agent(&session, quiet_for) };
             stuck_summary(&agent, Duration::from_secs(59))
         };
         let begin = "agent site-1 has done nothing for 59s";
@@ -201,5 +253,23 @@ mod tests {
         assert!(!masked.contains("AAAA") && masked.contains("[removed]"), "{masked}");
         let long = of(&"ü".repeat(500), "Bash", &"ß".repeat(500));
         assert_eq!((long.chars().count(), long.matches('ü').count()), (SUMMARY, ACTION));
+    }
+
+    #[test]
+    fn the_line_about_undecided_calls_names_the_first_one_and_what_refuses_it() {
+        let agent_id = AgentId::parse("site-1").unwrap();
+        let agent = EndedAgent {
+            agent_id: &agent_id,
+            backend: &Backend::default(),
+            folder: Path::new("/w"),
+            started: now() - SignedDuration::from_secs(9),
+        };
+        let mut calls = UndecidedCalls::default();
+        assert!(undecided(&calls, agent, now()).is_none());
+        calls.add("Bash(ls)");
+        calls.add("Bash(sudo ls)");
+        calls.add_refused(DeniedBy::Guard, "Bash(sudo ls)");
+        let line = undecided(&calls, agent, now()).unwrap().line().unwrap();
+        insta::assert_snapshot!(line, @r#"{"ts":"2026-02-03T09:59:51Z","workspace":"/w","outcome":"attention","durationMs":9000,"summary":"agent site-1 ran calls without a decision: Bash(ls) and 1 more; the guard refuses Bash(sudo ls)","kind":"unguarded","agent":"site-1","unguarded":["Bash(ls)","Bash(sudo ls)"]}"#);
     }
 }

@@ -5,21 +5,25 @@
 //! outcome worse. A call that still waits for an answer makes it [`Outcome::Waiting`], which is shown as `attention`.
 //! [`early_end`] says which runs murmur ended early, and [`retryable`] which are worth a retry. [`gate`] decides on
 //! beats that start no agent, which may be `skipped`, and on those whose success doesn't count. [`notice`] builds the
-//! journal's `attention` lines that aren't of beats. Until a beat has an outcome, its line is an `error` with
-//! [`UNKNOWN`].
+//! journal's `attention` lines that aren't of beats. A beat that could not
+//! begin is [`not_begun`], and one that did is [`unknown`] until it has an outcome.
 
 mod answer;
+pub mod breach;
 pub mod gate;
 mod interrupted;
 pub mod notice;
 pub mod refusals;
+pub mod refused;
 pub mod retryable;
+pub mod run;
 pub mod servers;
 
 use murmur_agent::event::RunResult;
-use murmur_host::process::{Run, RunEnd};
+use run::{Run, RunEnd};
 use secrets::mask;
 use servers::Servers;
+use sys::error::Failure;
 
 pub use murmur_core::outcome::{
     Deferred, EarlyEnd, Outcome, OutcomeKind, SUMMARY, StopReason, first_characters,
@@ -101,8 +105,17 @@ fn stopped(reason: StopReason) -> Option<EarlyEnd> {
     }
 }
 
-/// The error of a beat whose process dies before it can record its outcome.
-pub const UNKNOWN: &str = "murmur was killed during this beat; its outcome is unknown";
+/// The outcome of a beat whose process dies before it can record another.
+#[must_use]
+pub fn unknown() -> Outcome {
+    Outcome::Error("murmur was killed during this beat; its outcome is unknown".to_owned())
+}
+
+/// The outcome of a beat that could not begin because of `failure`.
+#[must_use]
+pub fn not_begun(failure: &Failure) -> Outcome {
+    Outcome::Error(failure.line())
+}
 
 /// Whether the agent ended the run because of a usage limit. An earlier alert still counts.
 fn is_limited(ending: &RunEnd, results: &[RunResult]) -> bool {

@@ -7,9 +7,9 @@
 //! Any outcome becomes `error` if a hook failed. The error of a canceled turn names what was refused before.
 
 use super::{Outcome, QUOTE, SUMMARY, first_characters};
+use crate::refused::{Refusals, RefusedCalls};
 use murmur_agent::event::RunResult;
 use murmur_core::permit::request::NO_DAEMON;
-use murmur_host::audit::{Refusals, RefusedCalls};
 
 /// Returns `outcome` with the refusals taken into account.
 #[must_use]
@@ -95,7 +95,7 @@ fn failed(failure: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use murmur_host::local_rules::UndecidedCalls;
+    use crate::refused::UndecidedCalls;
 
     fn refused(count: usize) -> Refusals {
         let first = "Bash(sudo ls)".to_owned();

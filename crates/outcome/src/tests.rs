@@ -1,9 +1,9 @@
 //! The outcome of a run.
 
 use super::*;
+use crate::run::LastActivity;
 use insta::assert_snapshot;
 use murmur_core::permit::request::RequestId;
-use murmur_host::process::LastActivity;
 use std::time::Duration;
 
 /// Decides on a run with no deferred call.

@@ -1,8 +1,8 @@
 //! The error of a run that murmur stopped: why, and what it interrupted.
 
+use crate::run::LastActivity;
 use murmur_core::config::watchdogs::Watchdog;
 use murmur_core::outcome::StopReason;
-use murmur_host::process::LastActivity;
 use std::time::Duration;
 
 /// The error of a run that took longer than `limit`, not counting the time `waited` for people.

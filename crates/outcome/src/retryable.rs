@@ -2,9 +2,9 @@
 //! out of time.
 
 use super::gave_up;
+use crate::run::{LastActivity, Run, RunEnd};
 use murmur_core::config::watchdogs::Watchdog;
 use murmur_core::failures::is_retryable;
-use murmur_host::process::{LastActivity, Run, RunEnd};
 
 /// A call of the API that failed: its HTTP status, if there was an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
