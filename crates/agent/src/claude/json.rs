@@ -1,10 +1,9 @@
 //! A JSON scanner that works in place: unwanted values are skipped at memory speed, and strings are decoded only on
 //! demand.
 //!
-//! We have two more readers of JSON text, and serde_json: this one takes the few wanted members of Claude Code's lines in
-//! one pass, `murmur_core::config::json` keeps the position of each part of a small file that people edit, and the cursor
-//! of `murmur_core::usage` reads only lines as murmur writes them, and fails on all others. Each lacks what the others
-//! are for.
+//! There are two more readers of JSON text, each for something that the others can't do. This one takes the few wanted
+//! members of Claude Code's lines in one pass. `murmur_core::config::json` keeps where each part of a file stands that
+//! people edit. The cursor of `murmur_core::usage` accepts only lines as murmur writes them; serde reads others.
 //!
 //! Lenient on purpose: in skipped values it looks only at brackets and quotes. `None` always means that the text is
 //! truncated or not JSON.

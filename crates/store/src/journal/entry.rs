@@ -102,7 +102,8 @@ pub struct JournalEntry {
     /// The name of a named heartbeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heartbeat: Option<String>,
-    /// The agent's id; empty in lines that are about no agent. Any text: an agent that murmur didn't start may be stuck.
+    /// The agent's id; empty in lines that are about no agent. Any text: agents that murmur didn't start may be stuck,
+    /// too.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub agent: String,
     /// The program that ran the agent; Claude Code, if it isn't named.
