@@ -75,8 +75,8 @@ pub(crate) enum AgentCommand {
     Stop(HostStop),
     /// Show or set an agent's task
     #[command(after_help = "\
-With one argument, shows the task of the running agent with this ID. Without such an agent, sets your \
-own task.
+If the only argument is the ID of a running agent, or last, shows its task. Otherwise, sets your own \
+task to it.
 
 Examples:
   murmur agent task \"Fix the build\"                set your own task

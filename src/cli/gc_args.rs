@@ -5,7 +5,7 @@ use clap::Args as ClapArgs;
 /// Remove expired captures, and files of ended agents
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Also removes archived parts of the journal and other logs after two years, and the oldest while all exceed 4 GiB. The \
+Also removes archived parts of the journal and other logs after two years, and the oldest beyond 4 GiB total. The \
 daemon does the same at most once an hour. The table [captures] in config.toml sets how long captures of beats are \
 kept.")]
 pub(super) struct Gc {
