@@ -56,7 +56,7 @@ fn all_keys_that_the_backend_lacks_are_reported_at_once() {
         "permissions": { "deny": ["Edit"] } });
     env.configure(&json!({ "workspaces": [entry] }).to_string());
     let check = stdout(&env, &["config", "check"]);
-    let said = "permissions.deny needs a request for every call, mcp needs a choice of MCP servers, and backgroundWait needs \
+    let said = "permissions.deny needs approval requests for every call, mcp needs a choice of MCP servers, and backgroundWait needs \
                 background tasks, which acp:gemini doesn't have; remove permissions.deny, mcp, and backgroundWait, or \
                 choose another agent";
     assert!(check.contains(said), "{check}");

@@ -22,18 +22,37 @@ fn every_key_that_its_agent_lacks_is_refused_whichever_file_chose_the_agent() {
         ("backgroundWait", json!("1m"), "backgroundWait needs background tasks"),
         ("retry", json!({ "max": 1 }), "retry needs API error codes"),
         ("budget", json!({ "day": "5000 tokens" }), "budget needs token reporting"),
-        ("permissions", json!({ "deny": ["WebFetch"] }), "permissions.deny needs a request for every call"),
-        ("permissionsChecker", json!("llm"), "permissionsChecker: llm needs a request for every call"),
-        ("permissionsChecker", json!("manual"), "permissionsChecker: manual needs a request for every call"),
-        ("permissionsChecker", json!("deny"), "permissionsChecker: deny needs a request for every call"),
+        (
+            "permissions",
+            json!({ "deny": ["WebFetch"] }),
+            "permissions.deny needs approval requests for every call",
+        ),
+        (
+            "permissionsChecker",
+            json!("llm"),
+            "permissionsChecker: llm needs approval requests for every call",
+        ),
+        (
+            "permissionsChecker",
+            json!("manual"),
+            "permissionsChecker: manual needs approval requests for every call",
+        ),
+        (
+            "permissionsChecker",
+            json!("deny"),
+            "permissionsChecker: deny needs approval requests for every call",
+        ),
     ];
     for (key, value, error) in table {
         for agent in ["codex", "acp:opencode", "acp:gemini"] {
             let has: &[&str] = match agent {
-                "codex" => {
-                    &["usage limits", "API error codes", "token reporting", "a request for every call"]
-                }
-                "acp:opencode" => &["budget needs cost reporting", "a request for every call"],
+                "codex" => &[
+                    "usage limits",
+                    "API error codes",
+                    "token reporting",
+                    "approval requests for every call",
+                ],
+                "acp:opencode" => &["budget needs cost reporting", "approval requests for every call"],
                 _ => &["API error codes", "token reporting"],
             };
             if has.iter().any(|nouns| error.ends_with(nouns)) {

@@ -51,8 +51,16 @@ fn the_daemon_starts_the_default_agent_of_the_settings() {
 #[test]
 fn an_agent_that_cannot_be_restricted_as_its_workspace_asks_does_not_start() {
     let table = [
-        ("permissionsChecker", json!("manual"), "permissionsChecker: manual needs a request for every call"),
-        ("permissions", json!({ "deny": ["WebFetch"] }), "permissions.deny needs a request for every call"),
+        (
+            "permissionsChecker",
+            json!("manual"),
+            "permissionsChecker: manual needs approval requests for every call",
+        ),
+        (
+            "permissions",
+            json!({ "deny": ["WebFetch"] }),
+            "permissions.deny needs approval requests for every call",
+        ),
         ("mcp", json!([]), "mcp needs a choice of MCP servers"),
     ];
     let env = Env::new();

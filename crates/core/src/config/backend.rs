@@ -120,7 +120,7 @@ impl Capability {
     pub fn noun(self) -> &'static str {
         match self {
             Self::Hooks => "hooks",
-            Self::Asks => "a request for every call",
+            Self::Asks => "approval requests for every call",
             Self::Defer => "deferred calls",
             Self::Questions => "questions to people",
             Self::MaxTurns => "a turn limit",

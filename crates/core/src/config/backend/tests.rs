@@ -48,7 +48,7 @@ fn only_claude_has_every_capability() {
                     usage limits, background tasks, API error codes, and a choice of MCP servers; \
                     calls that it does not ask about run without a decision, and murmur only reports them";
     assert_eq!(acp("opencode").lacks(), opencode);
-    let gemini = "hooks, a request for every call, deferred calls, questions to people, a turn limit, \
+    let gemini = "hooks, approval requests for every call, deferred calls, questions to people, a turn limit, \
                   cost reporting, usage limits, background tasks, and a choice of MCP servers; calls that it does not \
                   ask about run without a decision, and murmur only reports them";
     assert_eq!(acp("gemini").lacks(), gemini);
