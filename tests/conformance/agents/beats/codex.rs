@@ -58,7 +58,8 @@ pub(super) fn shell_killed(agent: &mut Agent) -> Result<()> {
             false => "murmur's hook made no decision on a call, so it did not run: Bash(touch ran)",
         };
         ensure!(line["error"] == error, "{line}");
-        ensure!(ran.exists() == has_sandbox, "sandbox: {has_sandbox}, ran: {}", ran.exists());
+        // With a sandbox, whether the call has an effect before murmur kills it is a race.
+        ensure!(has_sandbox || !ran.exists(), "the call has run without a sandbox");
     }
     Ok(())
 }
