@@ -81,7 +81,6 @@ pub mod random;
 #[cfg(unix)]
 pub mod replace;
 pub mod scratch;
-#[cfg(unix)]
 pub mod shell;
 #[cfg(unix)]
 pub mod signals;

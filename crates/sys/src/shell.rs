@@ -6,14 +6,13 @@
 use super::text::is_invisible;
 use std::ffi::OsStr;
 use std::fmt::Write;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Quotes `text` as one word, if necessary. Control characters and invisible characters are escaped with `$'…'`,
 /// so that the word can be copied from a screen.
 #[must_use]
 pub fn word(text: impl AsRef<OsStr>) -> String {
-    let bytes = text.as_ref().as_bytes();
+    let bytes = text.as_ref().as_encoded_bytes();
     match std::str::from_utf8(bytes) {
         Ok(text) if !text.is_empty() && text.chars().all(is_bare) => text.to_owned(),
         Ok(text) if !text.chars().any(is_unseen) => single_quoted(text),
@@ -24,7 +23,11 @@ pub fn word(text: impl AsRef<OsStr>) -> String {
 /// Quotes `path` as one word that no command mistakes for an option.
 #[must_use]
 pub fn path(path: &Path) -> String {
-    if path.as_os_str().as_bytes().starts_with(b"-") { word(Path::new(".").join(path)) } else { word(path) }
+    if path.as_os_str().as_encoded_bytes().starts_with(b"-") {
+        word(Path::new(".").join(path))
+    } else {
+        word(path)
+    }
 }
 
 /// Quotes `text` as one word that no command mistakes for an option.
@@ -106,13 +109,22 @@ mod tests {
         ] {
             assert_eq!(word(text), expected);
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn bytes_that_are_not_utf_8_are_escaped() {
+        use std::os::unix::ffi::OsStrExt;
+
         assert_eq!(word(OsStr::from_bytes(b"a\xffb")), r"$'a\377b'");
     }
 
     #[test]
     fn a_name_is_not_mistaken_for_an_option() {
-        assert_eq!(path(Path::new("-p")), "./-p");
-        assert_eq!(path(Path::new("-a b")), "'./-a b'");
+        if cfg!(unix) {
+            assert_eq!(path(Path::new("-p")), "./-p");
+            assert_eq!(path(Path::new("-a b")), "'./-a b'");
+        }
         assert_eq!(path(Path::new("/-a")), "/-a");
         assert_eq!((argument("a b"), argument("--all")), ("'a b'".to_owned(), "-- --all".to_owned()));
         assert_eq!(option("--name", "a b"), "--name 'a b'");
