@@ -335,7 +335,7 @@ Examples:
 pub(super) struct Record {
     /// Name of the fixture
     pub(super) name: String,
-    /// Folder to save the fixture in [default: fixtures/claude, or with --beat, its backend's, such as fixtures/codex]
+    /// Folder to save the fixture in [default: fixtures/claude, or fixtures/BACKEND with --beat]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(super) into: Option<PathBuf>,
     /// Record a beat of this workspace instead of a command

@@ -199,7 +199,7 @@ pub(crate) struct HostServe {
     /// Role, such as manager (may start agents)
     #[arg(long, default_value = "agent")]
     pub(crate) role: String,
-    /// Backend of the agent [default: that of config.toml, else claude]
+    /// Backend of the agent [default: from config.toml, else claude]
     #[arg(long)]
     pub(crate) backend: Option<Backend>,
     /// Session ID of the conversation to resume

@@ -5,7 +5,7 @@ use clap::Args as ClapArgs;
 /// List everything that is waiting for you
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Lists calls, questions, reached usage limits, used-up reserves and budgets, failing heartbeats, unreadable rules, \
+Lists calls, questions, reached usage limits and reserves, used-up budgets, failing heartbeats, unreadable rules, \
 untrusted repositories and stuck agents, nearest deadline first. A request's number works in place of its id, and is \
 not reused within a day.")]
 pub(crate) struct Inbox {

@@ -34,7 +34,7 @@ pub(super) struct Log {
     /// Show only beats of this workspace
     #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath)]
     pub(super) workspace: Option<PathBuf>,
-    /// Show only beats with this outcome, or those that were stopped
+    /// Show only beats that ended this way
     #[arg(long)]
     pub(super) outcome: Option<OutcomeArg>,
     /// Show only beats since WHEN, such as 2h, monday or 2026-11-22

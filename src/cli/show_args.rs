@@ -15,7 +15,7 @@ Examples:
   murmur show site --follow       follow a running beat
   murmur show build-42 --plain    print the text of a capture")]
 pub(super) struct ShowBeat {
-    /// Name or folder of a heartbeat, ID or prefix of a beat, agent or capture, or last (newest beat)
+    /// Name or folder of a heartbeat, ID or ID prefix of a beat, agent or capture, or last (newest beat)
     #[arg(value_name = "NAME|ID", default_value = "last", hide_default_value = true)]
     pub(super) what: String,
     /// Show the full input and output of tools

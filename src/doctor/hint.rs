@@ -61,7 +61,7 @@ hints! {
     LINES_SKIPPED: "look at them in FILE; murmur skips them",
     SET_THE_CLOCK: "set the clock; if it is right, ignore this",
     FORGET_THE_LAST_RUN: "set the clock; if it is right, run: murmur start, which corrects lastRun",
-    RULES_BY_NAME: "in the project's folder, run: murmur rules list; move them to the file it names",
+    RULES_BY_NAME: "in the project's folder, run: murmur rules list; move the rules to that file",
     SHORTER_FOLDER: "choose a shorter MURMUR_DIR",
     START: "run: murmur start, or murmur service install",
     SERVICE_IS_ANOTHER: "run: murmur service install, which rewrites it",

@@ -161,7 +161,7 @@ mod words {
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeSet<Version>, D::Error> {
         let text = String::deserialize(from)?;
         let version = |word: &str| {
-            Version::parse(word).ok_or_else(|| D::Error::custom(format!("{word} is no version")))
+            Version::parse(word).ok_or_else(|| D::Error::custom(format!("{word} is not a version")))
         };
         text.split_whitespace().map(version).collect()
     }

@@ -109,7 +109,8 @@ fn installed(named: &[String]) -> (Vec<Claude>, Vec<String>) {
 /// The agreements on one version; `known` learns what it can do.
 fn checked(parts: &[(&Part, Report)], known: &mut Known) -> Result<CheckedVersion> {
     let version_text = parts.first().map_or("", |(part, _)| &part.version);
-    let version = Version::parse(version_text).with_context(|| format!("{version_text:?} is no version"))?;
+    let version =
+        Version::parse(version_text).with_context(|| format!("{version_text:?} is not a version"))?;
     for (name, has) in parts.iter().flat_map(|(_, report)| &report.capabilities) {
         learn::learn(known, name, version, *has);
     }

@@ -33,7 +33,7 @@ pub(super) struct SocketPath {
 /// The environment of a hook.
 #[derive(Debug)]
 pub(super) struct HookContext {
-    /// The agent's id; empty if murmur did not start it. Any text, since the environment says it.
+    /// The agent's id; empty if murmur did not start it. Any text: it comes from the environment.
     pub(super) agent: String,
     /// Whether murmur started it.
     pub(super) is_hosted: bool,

@@ -37,7 +37,7 @@ pub fn is_needed(prepared: &Prepared, backend: &Backend) -> bool {
     backend::dialog(backend, prepared.conversation.clone()).outlives_turn()
 }
 
-/// Talks with `agent` until the end of its turn or of its `output`. What it asks about is decided as in a beat.
+/// Talks with `agent` until the end of its turn or of its `output`. Its requests are decided as in a beat.
 /// Blocks while the agent doesn't read what is written to `stdin`.
 pub async fn converse(agent: BeatAgent<'_>, mut output: mpsc::Receiver<Vec<u8>>, mut stdin: impl Write) {
     let BeatAgent { agent, backend, prepared, decisions } = agent;

@@ -5,8 +5,8 @@
 //! outcome worse. A call that still waits for an answer makes it [`Outcome::Waiting`], which is shown as `attention`.
 //! [`early_end`] says which runs murmur ended early, and [`retryable`] which are worth a retry. [`gate`] decides on
 //! beats that start no agent, which may be `skipped`, and on those whose success doesn't count. [`notice`] builds the
-//! journal's `attention` lines that aren't of beats. A beat that could not
-//! begin is [`not_begun`], and one that did is [`unknown`] until it has an outcome.
+//! journal's `attention` lines that belong to no beat. A beat that could not begin is [`not_begun`], and one that did
+//! is [`unknown`] until it has an outcome.
 
 mod answer;
 pub mod breach;

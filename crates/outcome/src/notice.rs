@@ -1,5 +1,5 @@
-//! Journal lines that are `attention` although they aren't of beats: about stuck agents, calls that ran without a
-//! decision, used-up budgets and heartbeats that keep failing. Others notice these; this module decides what a person
+//! Journal lines with the outcome `attention` that belong to no beat: about stuck agents, calls that ran without a
+//! decision, used-up budgets and heartbeats that keep failing. Callers detect these; this module decides what a person
 //! reads.
 
 use super::{OutcomeKind, SUMMARY, first_characters};

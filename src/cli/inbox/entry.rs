@@ -30,7 +30,7 @@ impl Kind {
     const APPROVAL: Self = Self { name: "approval", what: "a request", acts: true };
     const QUESTION: Self = Self { name: "question", what: "a question", acts: true };
     pub(super) const LIMIT: Self = Self { name: "limit", what: "a reached limit", acts: false };
-    pub(super) const RESERVE: Self = Self { name: "reserve", what: "a used-up reserve", acts: false };
+    pub(super) const RESERVE: Self = Self { name: "reserve", what: "a reached reserve", acts: false };
     pub(super) const BUDGET: Self = Self { name: "budget", what: "a used-up budget", acts: false };
     pub(super) const BREAKER: Self = Self { name: "breaker", what: "a failing heartbeat", acts: true };
     pub(super) const RULES: Self = Self { name: "rules", what: "an unreadable rules file", acts: false };

@@ -79,7 +79,7 @@ impl RuleChoice {
         let (file, action) = (self.file.display(), action(self.answer));
         let mut text = String::new();
         if let [only] = self.proposals.as_slice() {
-            let _never = writeln!(text, "this rule would be added to {file}:");
+            let _never = writeln!(text, "add this rule to {file}:");
             let rule = append_rule("", &self.file, &self.tool, action, &only.patterns).unwrap_or_default();
             for line in plain_text(&rule).lines() {
                 let _never = writeln!(text, "    {line}");
@@ -87,7 +87,7 @@ impl RuleChoice {
             return text;
         }
         let tool = plain_text(&self.tool);
-        let _never = writeln!(text, "one of these rules, which {action} {tool}, would be added to {file}:");
+        let _never = writeln!(text, "add one of these rules, which {action} {tool}, to {file}:");
         for (number, rule) in (1..).zip(&self.proposals) {
             let _never = writeln!(text, "  {number}. {}", plain_text(&rule.covers));
             if !rule.patterns.is_empty() {
@@ -101,7 +101,7 @@ impl RuleChoice {
     pub(in crate::cli) fn prompt(&self) -> String {
         match self.proposals.len() {
             1 => "add it? [y]es, [n]o: ".to_owned(),
-            last => format!("add which? 1 to {last}, or Enter for 1, or [n]one: "),
+            last => format!("which rule? 1 to {last}, Enter for 1, or [n]one: "),
         }
     }
 

@@ -229,7 +229,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("permissions.toml"), "{text}");
-        assert_eq!(always.prompt(), "add which? 1 to 2, or Enter for 1, or [n]one: ");
+        assert_eq!(always.prompt(), "which rule? 1 to 2, Enter for 1, or [n]one: ");
         assert_eq!(always.typed("n"), Next::Ask("no rule was added".to_owned()));
         for (typed, pattern) in [("", "git push"), ("1", "git push"), ("2", "git push:*")] {
             let mut always = dialog(None);

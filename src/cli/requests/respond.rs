@@ -88,7 +88,7 @@ pub(in crate::cli) fn respond_question(id: &str, answers: &str, env: &UserEnv) -
 
 /// What follows an answer to `row`.
 pub(super) fn goes_on(row: &RequestRow) -> &'static str {
-    if row.state == "deferred" { "; its beat continues soon" } else { "" }
+    if row.state == "deferred" { "; its beat resumes soon" } else { "" }
 }
 
 /// Says what was answered, `word`.

@@ -71,7 +71,7 @@ fn times(row: &RequestRow, now: Timestamp) -> String {
     let left = left.map(|until| format!(", {} left", span(now, until))).unwrap_or_default();
     let word = match row.state.as_str() {
         "deferred" => ", its beat continues after your answer",
-        "answered" => ", answered: its beat continues soon",
+        "answered" => ", answered: its beat resumes soon",
         _ => "",
     };
     format!("{age}{left}{word}")

@@ -133,7 +133,7 @@ fn a_beat_resumes_with_its_answer_after_a_killed_daemon() {
     assert_eq!(deferred.kept(), "[REQUEST].json");
     let mut events = env.events();
     assert_snapshot!(deferred.respond(&["allow"]), @"
-    allowed Bash for [AGENT]; its beat continues soon
+    allowed Bash for [AGENT]; its beat resumes soon
         git push
     [exit 0]
     ");

@@ -233,7 +233,7 @@ fn a_deferred_question_is_answered_later() {
     let daemon = env.daemon();
     let mut events = env.events();
     assert_snapshot!(respond(&env, &row, r#"{"q1":"a","q2":{"other":"never"}}"#), @"
-    answered AskUserQuestion for [AGENT]; its beat continues soon
+    answered AskUserQuestion for [AGENT]; its beat resumes soon
     [exit 0]
     ");
     let line = events.until("beat_ended");

@@ -2,8 +2,8 @@
 //! demand.
 //!
 //! There are two more readers of JSON text, each for something that the others can't do. This one takes the few wanted
-//! members of Claude Code's lines in one pass. `murmur_core::config::json` keeps where each part of a file stands that
-//! people edit. The cursor of `murmur_core::usage` accepts only lines as murmur writes them; serde reads others.
+//! members of Claude Code's lines in one pass. `murmur_core::config::json` knows the position of each part of a file,
+//! for edits. The cursor of `murmur_core::usage` accepts only lines as murmur writes them; serde reads the rest.
 //!
 //! Lenient on purpose: in skipped values it looks only at brackets and quotes. `None` always means that the text is
 //! truncated or not JSON.
