@@ -75,15 +75,15 @@ pub(crate) enum AgentCommand {
     Stop(HostStop),
     /// Show or set an agent's task
     #[command(after_help = "\
-If the only argument is the ID of a running agent, or last, shows its task. Otherwise, sets your own \
-task to it.
+Without an ID, it shows or sets the task of the agent that runs it. If the only argument is the ID of \
+a running agent, or last, it shows that agent's task.
 
 Examples:
-  murmur agent task \"Fix the build\"                set your own task
+  murmur agent task \"Fix the build\"                set the task of this agent
   murmur agent task site-1f2e3d4c \"Fix the build\"  set the task of another agent
-  murmur agent task                                show your own task
+  murmur agent task                                show this agent's task
   murmur agent task site-1f2e3d4c                  show its task
-  murmur agent task \"\"                             clear your own task")]
+  murmur agent task \"\"                             clear this agent's task")]
     Task {
         /// Agent ID [default: the agent that runs this command]
         agent: Option<String>,

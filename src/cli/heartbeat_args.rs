@@ -141,7 +141,7 @@ pub(super) struct Set {
     /// Time limit for a beat
     #[arg(long, value_name = "DURATION")]
     pub(super) timeout: Option<String>,
-    /// Backend: claude, codex or acp:NAME (prints what it lacks)
+    /// Backend: claude, codex or acp:NAME
     #[arg(long, alias = "backend", value_name = "BACKEND")]
     pub(super) agent: Option<Backend>,
     /// Model to use

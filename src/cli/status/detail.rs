@@ -154,8 +154,7 @@ pub(super) fn hint_of(heartbeat: &HeartbeatStatus, dir: &DataDir) -> Option<Stri
     } else {
         heartbeat.waits_for.as_ref()
     };
-    let request =
-        id.map(|id| format!("waits for you: request {}; see: murmur inbox", name_of(dir, id.as_str())));
+    let request = id.map(|id| format!("request {} is waiting; see: murmur inbox", name_of(dir, id.as_str())));
     let unapproved = heartbeat.name.as_deref().filter(|_| !heartbeat.approved);
     let edit = || format!("edit {}", file_of(workspace, heartbeat.name.as_deref()).display());
     request

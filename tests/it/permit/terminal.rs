@@ -166,7 +166,7 @@ fn a_running_beat_that_waits_is_marked_and_its_request_named() {
     let id = text(&env.opened(), "id").to_owned();
     let status = on_terminal(&env, &["status"]).finish().text();
     assert!(status.contains("\r\nsite  waiting  for "), "{status}");
-    assert!(status.contains("  waits for you: request 1; see: murmur inbox\r\n"), "{status}");
+    assert!(status.contains("  request 1 is waiting; see: murmur inbox\r\n"), "{status}");
     let show = on_terminal(&env, &["show", "--follow", "site"]);
     let whole = env.run(["status"]);
     assert!(whole.contains(&format!("  waits     for you: request {id}; see: murmur inbox\n")), "{whole}");

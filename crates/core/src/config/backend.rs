@@ -223,7 +223,7 @@ impl Backend {
         let undecided = match self {
             Self::Claude => return String::new(),
             Self::Codex => {
-                "a call in a sandbox or to a read-only MCP tool runs if its hook's shell is killed"
+                "calls in a sandbox and to read-only MCP tools run anyway if a hook's shell is killed"
             }
             Self::Acp(_) => {
                 "calls that it does not ask about run without a decision, and murmur only reports them"

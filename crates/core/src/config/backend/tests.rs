@@ -42,7 +42,8 @@ fn only_claude_has_every_capability() {
     assert_eq!(errors, [false, true, true, true, false, false]);
     assert_eq!(Backend::Claude.lacks(), "");
     let codex = "deferred calls, questions to people, a turn limit, cost reporting, background tasks, \
-                 and a choice of MCP servers; a call in a sandbox or to a read-only MCP tool runs if its hook's shell is killed";
+                 and a choice of MCP servers; \
+                 calls in a sandbox and to read-only MCP tools run anyway if a hook's shell is killed";
     assert_eq!(Backend::Codex.lacks(), codex);
     let opencode = "hooks, deferred calls, questions to people, a turn limit, a cost limit, token reporting, \
                     usage limits, background tasks, API error codes, and a choice of MCP servers; \
