@@ -64,7 +64,7 @@ impl Follower {
     /// Reads everything. Waits for missing folders to be created.
     pub async fn new(sources: Sources) -> io::Result<Self> {
         // Watch before reading, so that no change is missed.
-        let watch = Watch::new(places(&sources)).ok();
+        let watch = Watch::settled(|| places(&sources)).ok();
         let known = KnownAgents::read(&sources).await?;
         let hosts = Hosts::new(sources.dir.hosts());
         let (ends, awaited) = (JoinSet::new(), HashSet::new());
@@ -223,8 +223,7 @@ impl Follower {
     fn read_all(&mut self) -> io::Result<()> {
         self.touched = None;
         if let Some(watch) = &mut self.watch {
-            // A folder created before it was watched may contain the next one.
-            while watch.add(places(&self.sources))? {}
+            watch.settle(|| places(&self.sources))?;
         }
         self.known.read_pulses(&self.sources)?;
         self.known.read_sessions(&self.sources);

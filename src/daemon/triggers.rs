@@ -108,16 +108,24 @@ impl Triggers {
     /// Watches everything that isn't watched yet.
     fn start(&mut self) {
         (self.problem, self.retry_at) = (None, None);
-        let roots: BTreeSet<PathBuf> = self.triggers.iter().flat_map(Trigger::roots).collect();
-        self.add(roots.iter().flat_map(|root| places_of(root, self.most)).collect());
+        self.add(&self.triggers.iter().flat_map(Trigger::roots).collect());
     }
 
-    fn add(&mut self, places: Vec<WatchedFolder>) {
-        if places.is_empty() {
-            return;
-        }
-        if let Err(error) = self.try_add(places) {
-            self.fail(error);
+    /// Watches `roots` and all folders in them.
+    fn add(&mut self, roots: &BTreeSet<PathBuf>) {
+        loop {
+            let before = self.watch.as_ref().map_or(0, Watch::folders);
+            let places: Vec<_> = roots.iter().flat_map(|root| places_of(root, self.most)).collect();
+            if places.is_empty() {
+                return;
+            }
+            if let Err(error) = self.try_add(places) {
+                return self.fail(error);
+            }
+            // Folders may be created between being looked for and being watched.
+            if self.watch.as_ref().map_or(0, Watch::folders) == before {
+                return;
+            }
         }
     }
 
@@ -176,11 +184,16 @@ impl Triggers {
         {
             watch.forget(&changes.gone);
         }
+        // A missing root may have been created, or one may be missing now.
+        let come = self.triggers.iter().flat_map(Trigger::roots);
+        let come =
+            come.filter(|root| changes.paths.iter().chain(&changes.gone).any(|path| root.starts_with(path)));
+        let folders: Vec<&PathBuf> = changes.paths.iter().filter(|path| is_folder(path)).collect();
+        // Watch before reading, so that no file is missed.
+        self.add(&come.chain(folders.iter().copied().cloned()).collect());
         // A new folder may have files already.
-        let folders = changes.paths.iter().filter(|path| is_folder(path));
-        let places: Vec<WatchedFolder> = folders.flat_map(|path| places_of(path, self.most)).collect();
         let mut paths = changes.paths.clone();
-        for place in &places {
+        for place in folders.iter().flat_map(|path| places_of(path, self.most)) {
             let entries = fs::read_dir(place.folder()).into_iter().flatten().flatten();
             paths.extend(entries.map(|entry| entry.path()));
         }
@@ -191,12 +204,6 @@ impl Triggers {
         if !self.changed.is_empty() {
             self.report_at.get_or_insert_with(|| Instant::now() + COLLECT);
         }
-        // A missing root may have been created, or one may be missing now.
-        let come = self.triggers.iter().flat_map(Trigger::roots);
-        let come =
-            come.filter(|root| changes.paths.iter().chain(&changes.gone).any(|path| root.starts_with(path)));
-        let come: Vec<WatchedFolder> = come.flat_map(|root| places_of(&root, self.most)).collect();
-        self.add(places.into_iter().chain(come).collect());
     }
 }
 

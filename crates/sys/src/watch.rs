@@ -319,6 +319,25 @@ mod system {
 
 pub use system::Watch;
 
+impl Watch {
+    /// Watches the places that `find` returns, and again until none is new: what it looked for may have been created
+    /// before it was watched.
+    pub fn settled<P: IntoIterator<Item: Borrow<WatchedFolder>>>(find: impl Fn() -> P) -> io::Result<Self> {
+        let mut watch = Self::new(find())?;
+        watch.settle(find)?;
+        Ok(watch)
+    }
+
+    /// Adds the places that `find` returns, and again until none is new, as [`Self::settled`] does.
+    pub fn settle<P: IntoIterator<Item: Borrow<WatchedFolder>>>(
+        &mut self,
+        find: impl Fn() -> P,
+    ) -> io::Result<()> {
+        while self.add(find())? {}
+        Ok(())
+    }
+}
+
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
@@ -357,6 +376,23 @@ mod tests {
         let changes = watch.changes().await.unwrap();
         let paths: Vec<PathBuf> = changes.paths.into_iter().collect();
         assert_eq!(paths, [path("a"), path("b"), path("c")]);
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_folder_created_before_it_was_watched_is_watched() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b");
+        let find = || {
+            let place = match path.is_dir() {
+                true => Some(WatchedFolder::new(&path, &[])),
+                false => WatchedFolder::coming(&path),
+            };
+            std::fs::create_dir_all(&path).unwrap();
+            place
+        };
+        let mut watch = Watch::settled(find).unwrap();
+        std::os::unix::fs::symlink("x", path.join("new")).unwrap();
+        assert_eq!(watch.changes().await.unwrap().paths, BTreeSet::from([path.join("new")]));
     }
 
     #[tokio::test(flavor = "current_thread")]

@@ -139,12 +139,11 @@ async fn listen(dir: DataDir, to: Sender<Waiting>) {
     loop {
         // Watch before connecting, so that no daemon is missed. A socket may exist before the daemon listens on it;
         // the daemon sets its mode afterward, which is another change.
-        let place = if dir.root().is_dir() {
-            Some(WatchedFolder::new(dir.root(), &["murmur.sock"]))
-        } else {
-            WatchedFolder::coming(dir.root())
+        let place = || match dir.root().is_dir() {
+            true => Some(WatchedFolder::new(dir.root(), &["murmur.sock"])),
+            false => WatchedFolder::coming(dir.root()),
         };
-        let watch = Watch::new(place);
+        let watch = Watch::settled(place);
         // Either way, the daemon has ended or sent something unreadable.
         let _gone = follow(&dir, &to).await;
         if let Ok(waiting) = Waiting::read(&dir).await {

@@ -171,7 +171,7 @@ impl StatusFiles {
     pub(in crate::cli) fn new(dir: &DataDir, settings: Option<&SettingsDir>) -> Self {
         let settings = settings.and_then(|settings| Some(settings.rules().parent()?.to_path_buf()));
         let mut files = Self { watch: None, dir: dir.clone(), settings };
-        files.watch = Watch::new(files.places()).ok();
+        files.watch = Watch::settled(|| files.places()).ok();
         files
     }
 
@@ -191,10 +191,10 @@ impl StatusFiles {
     /// Waits until one of them may have changed. Returns whether it isn't just a beat that began or ended.
     pub(in crate::cli) async fn changed(&mut self) -> bool {
         let changes = changed(&mut self.watch).await;
-        let places = self.places();
-        if let Some(watch) = &mut self.watch {
-            // A folder created before it was watched may contain the next one.
-            while watch.add(&places).unwrap_or_default() {}
+        if let Some(mut watch) = self.watch.take() {
+            // If it fails, what is watched already still is.
+            let _best_effort = watch.settle(|| self.places());
+            self.watch = Some(watch);
         }
         let beats = self.dir.beats();
         changes.more || changes.paths.iter().any(|path| path.parent() != Some(&beats))
@@ -285,12 +285,11 @@ fn pause(read: Duration) -> Duration {
 async fn daemons(dir: DataDir, to: Sender<Update>, changes: Arc<Changes>) {
     loop {
         // Watch before connecting, so that no daemon is missed.
-        let place = if dir.root().is_dir() {
-            Some(WatchedFolder::new(dir.root(), &["murmur.sock"]))
-        } else {
-            WatchedFolder::coming(dir.root())
+        let place = || match dir.root().is_dir() {
+            true => Some(WatchedFolder::new(dir.root(), &["murmur.sock"])),
+            false => WatchedFolder::coming(dir.root()),
         };
-        let mut watch = Watch::new(place).ok();
+        let mut watch = Watch::settled(place).ok();
         let _ended = follow(&dir, &to, &changes).await;
         if let Ok(rows) = requests::all(&dir).await
             && to.send(open(&dir, &rows)).await.is_err()
