@@ -13,10 +13,11 @@ mod run;
 mod socket;
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::sync::{LazyLock, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use insta::Settings;
 use insta::internals::SettingsBindDropGuard;
 use serde_json::Value;
 use sys::watch::{Watch, WatchedFolder};
@@ -65,16 +66,30 @@ const FILTERS: [(&str, &str); 26] = [
     ("\u{202e}", "[RLO]"),
 ];
 
-/// A folder in memory, if there is enough, unless TMPDIR asks for another: on a disk, these tests take a sixth longer,
-/// because ext4 searches for inodes that weren't freed in the last seconds.
-fn temporary() -> TempDir {
+/// How the folders of environments begin.
+const PREFIX: &str = "env-";
+
+/// Where the folders of environments are: in memory, if there is enough, unless TMPDIR asks for another place. On a
+/// disk, these tests take a sixth longer, because ext4 searches for inodes that weren't freed in the last seconds.
+static PARENT: LazyLock<PathBuf> = LazyLock::new(|| {
     let memory = Path::new("/dev/shm");
     let room = |fs: rustix::fs::StatVfs| fs.f_bavail * fs.f_frsize >= 2 << 30;
-    if std::env::var_os("TMPDIR").is_none() && rustix::fs::statvfs(memory).is_ok_and(room) {
-        return tempfile::tempdir_in(memory).unwrap();
+    let in_memory = std::env::var_os("TMPDIR").is_none() && rustix::fs::statvfs(memory).is_ok_and(room);
+    let parent = if in_memory { memory.to_owned() } else { std::env::temp_dir() };
+    parent.canonicalize().unwrap()
+});
+
+/// What applies to snapshots while an [`Env`] lives. Compiling the filters takes longer than most tests.
+static SETTINGS: LazyLock<Settings> = LazyLock::new(|| {
+    let mut settings = Settings::new();
+    let environment = format!(r"{}/{PREFIX}\w{{6}}", regex::escape(PARENT.to_str().unwrap()));
+    settings.add_filter(&environment, "[ENV]");
+    settings.add_filter(&regex::escape(programs()), "[PROGRAMS]");
+    for (pattern, stands_for) in FILTERS {
+        settings.add_filter(pattern, stands_for);
     }
-    tempfile::tempdir().unwrap()
-}
+    settings
+});
 
 /// The environment.
 pub(crate) struct Env {
@@ -93,15 +108,8 @@ impl Env {
 
     /// For a test that may take longer than others.
     pub(crate) fn for_as_long_as(deadline: Duration) -> Self {
-        let folder = temporary();
-        let root = folder.path().canonicalize().unwrap();
-        let mut settings = insta::Settings::clone_current();
-        for (text, stands_for) in [(root.to_str().unwrap(), "[ENV]"), (programs(), "[PROGRAMS]")] {
-            settings.add_filter(&text.replace('.', r"\."), stands_for);
-        }
-        for (pattern, stands_for) in FILTERS {
-            settings.add_filter(pattern, stands_for);
-        }
+        let folder = tempfile::Builder::new().prefix(PREFIX).rand_bytes(6).tempdir_in(&*PARENT).unwrap();
+        let root = folder.path().to_owned();
         let (watchdog, told) = mpsc::channel();
         let doomed = root.clone();
         let late = std::thread::spawn(move || {
@@ -112,7 +120,7 @@ impl Env {
             late
         });
         let env = Self {
-            _filters: settings.bind_to_scope(),
+            _filters: SETTINGS.bind_to_scope(),
             watchdog: Some(watchdog),
             late: Some(late),
             root,
