@@ -41,10 +41,12 @@ struct Sum {
 }
 
 impl Sum {
-    /// Sorts the durations, and returns the one in the middle, in milliseconds.
+    /// Sorts the durations, and returns their median in milliseconds: of an even number, the mean of the middle two.
     fn median(&mut self) -> u64 {
         self.durations.sort_unstable();
-        self.durations.get(self.durations.len() / 2).copied().unwrap_or_default()
+        let count = self.durations.len();
+        let at = |index: usize| self.durations.get(index).copied().unwrap_or_default();
+        u64::midpoint(at(count.saturating_sub(1) / 2), at(count / 2))
     }
 }
 
