@@ -7,22 +7,22 @@
 //! # How data flows
 //!
 //! `murmur_core::config` → `murmur_core::schedule` (what is due) → `murmur_gate` (whether there is anything to do) →
-//! `murmur_agent` (prompt and invocation) → a process → bytes → events → `murmur_outcome` → `journal`. `beat` has this
-//! flow on one screen, `daemon` decides when a beat runs, and `cli` is the entry point.
+//! `murmur_agent` (prompt and invocation) → a process → bytes → events → `murmur_outcome` → `murmur_store::journal`.
+//! `beat` has this flow on one screen, `daemon` decides when a beat runs, and `cli` is the entry point.
 //!
 //! # The map
 //!
 //! Comments name the specification that a behavior comes from, such as "spec 3"; the specifications are not in this
 //! repository.
 //!
-//! The seventeen crates come first; none uses murmur's own modules. Seven are not about murmur:
+//! The seventeen crates come first; none uses murmur's own modules. Seven don't use the ten below:
 //!
-//! - `sys` (crates/sys): the operating system, with all unsafe code and reads of the wall clock; and `sys::error`, the
-//!   one error type
+//! - `sys` (crates/sys): the operating system, with all unsafe code and reads of the wall clock; and
+//!   `sys::error::Failure`, the error type that people see
 //! - `rotate` (crates/rotate): append-only files that processes share, rotated by size into dated zstd files
 //! - `secrets` (crates/secrets): finds and masks secrets in text
 //! - `shell_guard` (crates/shell-guard): reads shell commands and refuses catastrophic ones
-//! - `watch` (crates/watch): pure: the live view on a terminal: rows and keys in, frames and actions out
+//! - `watch` (crates/watch): the live view on a terminal; pure: rows and keys in, frames and actions out
 //! - `derun` (crates/derun): runs any command as if directly on the terminal and captures its output; an MCP server
 //!   for the captures
 //! - `fake_claude` (fake-claude): records and replays runs of agents; its programs stand in for Claude Code in tests
@@ -36,7 +36,7 @@
 //! - `murmur_store` (crates/store): files in the data folder: the journal, *pulses* (each agent's last action),
 //!   limits.json
 //! - `murmur_outcome` (crates/outcome): pure: how a run ended and its results → ok, attention, error, limited or
-//!   skipped; and alerts without a beat
+//!   skipped; and alerts outside beats
 //! - `murmur_host` (crates/host): the process that owns one agent: lifecycle, events and their `replay`, socket, and
 //!   `reap` for dead hosts
 //! - `murmur_gate` (crates/gate): runs gates: whether a beat starts its agent (`when`), and whether its success counts
@@ -46,7 +46,7 @@
 //! - `murmur_claude_files` (crates/claude-files): hooks in Claude Code's settings, and what a repository's files would
 //!   run
 //!
-//! Each module uses only those above it; `tests/it/layers.rs` checks it against this list.
+//! Each module uses only those above it; `tests/it/layers.rs` checks this.
 //!
 //! - `agents`: all agents, from hosts, pulses and Claude Code's own session files
 //! - `beat`: one beat from prompt to journal line

@@ -33,7 +33,7 @@ pub(crate) struct Agents {
 /// Show one agent and its latest actions
 #[derive(Debug, ClapArgs)]
 pub(crate) struct AgentShow {
-    /// Agent ID, a prefix of it, project, heartbeat, folder, or last (most recently started)
+    /// Agent ID or ID prefix, project, heartbeat, folder, or last (most recently started)
     pub(crate) agent: String,
     /// Print output as JSON, one object per change with --watch
     #[arg(long)]
@@ -55,7 +55,7 @@ Examples:
   murmur agent start \"Fix the build\" --attach   start one in this folder
   murmur agent list                             list all agents
   murmur agent send last \"And the docs\"         send another message
-  murmur agent chat site-1f2e3d4c               talk with it
+  murmur agent chat site-1f2e3d4c               chat with it
   murmur agent attach site-1f2e3d4c --from 0    show all its output
   murmur agent stop site-1f2e3d4c               stop it")]
 pub(crate) struct Agent {
@@ -75,14 +75,14 @@ pub(crate) enum AgentCommand {
     Stop(HostStop),
     /// Show or set an agent's task
     #[command(after_help = "\
-Without an ID, it shows or sets the task of the agent that runs it. If the only argument is the ID of \
-a running agent, or last, it shows that agent's task.
+Without an ID, shows or sets the task of the agent that runs the command. A single argument that is \
+a running agent's ID, or last, shows that agent's task.
 
 Examples:
-  murmur agent task \"Fix the build\"                set the task of this agent
-  murmur agent task site-1f2e3d4c \"Fix the build\"  set the task of another agent
+  murmur agent task \"Fix the build\"                set this agent's task
+  murmur agent task site-1f2e3d4c \"Fix the build\"  set another agent's task
   murmur agent task                                show this agent's task
-  murmur agent task site-1f2e3d4c                  show its task
+  murmur agent task site-1f2e3d4c                  show another agent's task
   murmur agent task \"\"                             clear this agent's task")]
     Task {
         /// Agent ID [default: the agent that runs this command]

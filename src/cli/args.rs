@@ -168,7 +168,7 @@ Claude Code.")]
     /// Print the names that a shell offers for the last word
     #[command(hide = true)]
     Offer {
-        /// Print nothing, and fail unless the last word can only be a name or an ID
+        /// Print nothing, and fail unless only a name or an ID fits
         #[arg(long)]
         only_names: bool,
         /// Words of the command line
@@ -196,7 +196,7 @@ pub(super) enum CaptureCommand {
     #[command(arg = data_dir::option())]
     List(Sessions),
     #[command(arg = data_dir::option())]
-    #[command(mut_arg("id", |id| id.help("Session ID, a prefix of it, heartbeat, folder, or last")))]
+    #[command(mut_arg("id", |id| id.help("Session ID or ID prefix, heartbeat, folder, or last")))]
     Show(ShowCapture),
 }
 

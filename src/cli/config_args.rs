@@ -9,7 +9,7 @@ Examples:
   murmur config path                 show which files murmur reads
   murmur config check                check them, and every HEARTBEAT.md
   murmur config schema               print the JSON Schema of config.json
-  murmur config schema config.toml   print that of config.toml")]
+  murmur config schema config.toml   print it for config.toml")]
 pub(crate) struct Config {
     #[command(subcommand)]
     pub(crate) command: ConfigCommand,

@@ -206,7 +206,7 @@ pub(super) struct Beat {
         "command" => arg,
         _ => arg.conflicts_with("command"),
     }),
-    after_help = "The short form of murmur beat and of murmur capture run."
+    after_help = "Short for murmur beat and murmur capture run."
 )]
 pub(super) struct RunEither {
     #[command(flatten)]

@@ -102,7 +102,7 @@ pub(crate) struct HostSpawn {
     after_help = "On a terminal, also asks you about the agent's requests. Exits when the agent ends. Ctrl-C leaves the agent running."
 )]
 pub(crate) struct HostAttach {
-    /// Agent ID, a prefix of it, project, heartbeat, folder, or last (most recently started)
+    /// Agent ID or ID prefix, project, heartbeat, folder, or last (most recently started)
     pub(crate) agent: String,
     /// First event to show, counted from 0 [default: the next event]
     #[arg(long, value_name = "N")]
@@ -112,14 +112,14 @@ pub(crate) struct HostAttach {
     pub(crate) json: bool,
 }
 
-/// Talk with a hosted agent on a terminal
+/// Chat with a hosted agent in a terminal
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Enter sends a message. A line that ends with \\ continues on the next one. The chat also \
 asks you about the agent's requests.
 Ctrl-C interrupts the agent's turn. Ctrl-D leaves the agent running.")]
 pub(crate) struct HostChat {
-    /// Agent ID, a prefix of it, project, heartbeat, folder, or last (most recently started)
+    /// Agent ID or ID prefix, project, heartbeat, folder, or last (most recently started)
     pub(crate) agent: String,
     /// First event to show, counted from 0 [default: the next event]
     #[arg(long, value_name = "N")]
@@ -129,7 +129,7 @@ pub(crate) struct HostChat {
 /// Interrupt an agent's current turn without stopping the agent
 #[derive(Debug, ClapArgs)]
 pub(crate) struct HostInterrupt {
-    /// Agent ID, a prefix of it, project, heartbeat, folder, or last (most recently started)
+    /// Agent ID or ID prefix, project, heartbeat, folder, or last (most recently started)
     pub(crate) agent: String,
     /// Print output as JSON
     #[arg(long)]
@@ -140,7 +140,7 @@ pub(crate) struct HostInterrupt {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "A busy agent gets the message after its current turn.")]
 pub(crate) struct HostSend {
-    /// Agent ID, a prefix of it, project, heartbeat, folder, or last (most recently started)
+    /// Agent ID or ID prefix, project, heartbeat, folder, or last (most recently started)
     pub(crate) agent: String,
     /// Message, or - to read it from stdin
     pub(crate) message: String,
@@ -153,7 +153,7 @@ pub(crate) struct HostSend {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Returns once all the agent's processes have ended.")]
 pub(crate) struct HostStop {
-    /// Agent ID, a prefix of it, project, heartbeat, folder, or last (most recently started)
+    /// Agent ID or ID prefix, project, heartbeat, folder, or last (most recently started)
     #[arg(required_unless_present = "all")]
     pub(crate) agent: Option<String>,
     /// Stop every hosted agent

@@ -1,5 +1,5 @@
 //! `murmur inbox`, and `murmur allow`, `murmur deny` and `murmur answer`: a person's answers to requests, named by
-//! number, id, a prefix of it, heartbeat, agent, folder, or `last`.
+//! number, id or id prefix, heartbeat, agent, folder, or `last`.
 
 pub(super) mod entry;
 pub(super) mod list;

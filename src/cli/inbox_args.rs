@@ -5,8 +5,8 @@ use clap::Args as ClapArgs;
 /// List everything that is waiting for you
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Lists calls, questions, reached usage limits and reserves, used-up budgets, failing heartbeats, unreadable rules, \
-untrusted repositories and stuck agents, nearest deadline first. A request's number works in place of its id, and is \
+Lists calls, questions, reached usage limits, used-up budgets, failing heartbeats, unreadable rules, \
+untrusted repositories and stuck agents, nearest deadline first. A request's number works in place of its ID, and is \
 not reused within a day.")]
 pub(crate) struct Inbox {
     /// Keep running and show changes
@@ -20,7 +20,7 @@ pub(crate) struct Inbox {
 /// The arguments of both decisions.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Decision {
-    /// Number in the inbox, request ID, a prefix of it, heartbeat, agent, folder, or last
+    /// Number in the inbox, request ID or ID prefix, heartbeat, agent, folder, or last
     #[arg(value_name = "REQUEST")]
     pub(crate) id: String,
     /// Reason to tell the agent
@@ -32,7 +32,7 @@ pub(crate) struct Decision {
     /// With --always, add the rule for exactly this call, without asking
     #[arg(long, requires = "always")]
     pub(crate) yes: bool,
-    /// With --always, add the rule with this number, without asking
+    /// With --always, add offered rule N, without asking
     #[arg(long, value_name = "N", requires = "always", conflicts_with = "yes")]
     pub(crate) rule: Option<usize>,
 }
@@ -64,14 +64,14 @@ pub(crate) struct Deny {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Give one ANSWER per question: a label, its number, several separated by commas, or = followed by \
-your own text. Without an ANSWER, asks each question in turn, on a terminal.
+your own text. On a terminal, without an ANSWER, asks each question in turn.
 
 Examples:
   murmur answer 1 2                     answer with the second choice
   murmur answer 1 2 '=mock the clock'   answer two questions
   murmur answer last                    answer the latest questions, one by one")]
 pub(crate) struct AnswerQuestions {
-    /// Number in the inbox, request ID, a prefix of it, heartbeat, agent, folder, or last
+    /// Number in the inbox, request ID or ID prefix, heartbeat, agent, folder, or last
     #[arg(value_name = "REQUEST")]
     pub(crate) id: String,
     /// Answers in the order of the questions, or one JSON object

@@ -11,8 +11,12 @@ pub(super) fn say(backend: &Backend) -> io::Result<()> {
 
 /// What all backends lack, for help.
 pub(super) fn help() -> String {
-    let all = [Backend::Codex, Backend::Acp("NAME".into())];
-    all.map(|backend| format!("{backend} lacks {}.", sentences(&backend.lacks()))).join("\n")
+    let (codex, unknown) = (Backend::Codex.lacks(), Backend::Acp("NAME".into()).lacks());
+    format!(
+        "codex lacks {}.\nAn acp:NAME that murmur does not know lacks {}.",
+        sentences(&codex),
+        sentences(&unknown)
+    )
 }
 
 /// The clauses of `text`, each as a sentence: help has no semicolons.

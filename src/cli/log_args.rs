@@ -16,7 +16,7 @@ WHEN is a time span (2h), a time (14:30, noon, now), a day (today, yesterday, mo
 
 Examples:
   murmur log -n 5                          show the last five beats
-  murmur log --outcome error --since 1d    show the errors of the last 24 hours
+  murmur log --outcome error --since 1d    show errors from the last 24 hours
   murmur log --name site --since monday    show the beats of site since Monday
   murmur log --stat                        sum up each heartbeat's last 30 days
   murmur log -n 1 --json | jq -r .beat     print the id of the last beat

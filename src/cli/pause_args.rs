@@ -31,7 +31,7 @@ pub(super) struct Pause {
 /// Resume paused heartbeats
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-A heartbeat that came due while it was paused runs once, unless its catchUp key is `skip` or \
+A heartbeat that came due while it was paused runs once, unless its catchUp is skip or \
 shorter than the delay. Also restores the \
 schedule of heartbeats that repeated failures slowed down.
 

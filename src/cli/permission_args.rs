@@ -56,7 +56,7 @@ pub(crate) struct RulesLog {
     /// Maximum number of decisions, or all
     #[arg(short = 'n', value_name = "N", default_value = "20", value_parser = count, allow_negative_numbers = true)]
     pub(crate) count: usize,
-    /// Show only decisions on calls of agents with this ID, project, folder or heartbeat
+    /// Show only decisions for this agent ID, project, folder or heartbeat
     #[arg(long, value_name = "NAME|PATH")]
     pub(crate) name: Option<String>,
     /// Show only decisions since WHEN, such as 2h, today or 2026-11-22
@@ -80,7 +80,7 @@ pub(crate) struct RequestList {
 
 /// Allow or deny a call that is waiting for approval
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Without arguments, asks about each call in turn, on a terminal.")]
+#[command(after_help = "On a terminal, without arguments, asks about each call in turn.")]
 pub(crate) struct PermissionRespond {
     /// Request ID, from `murmur permission list`
     #[arg(requires = "decision")]
@@ -118,9 +118,9 @@ pub(crate) enum QuestionCommand {
 /// Answer an agent's questions
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-ANSWERS maps a question (q1, q2 and so on, its header or its text) to an answer: a label, its number, a list of these, \
+ANSWERS maps each question (q1, q2, ..., its header or its text) to a label, its number, a list of these, \
 or your own text. Write your own text as {\"other\":\"...\"} if it is one word or resembles a label.
-Without arguments, asks each question in turn, on a terminal.")]
+On a terminal, without arguments, asks each question in turn.")]
 pub(crate) struct QuestionRespond {
     /// Request ID, from `murmur question list`
     #[arg(requires = "answers")]

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Agents ignore a repository's Claude files (.claude, .mcp.json and CLAUDE.md) until you trust them. \
-Changing one, except instructions such as CLAUDE.md, revokes trust.
+Changing any of them but instructions (such as CLAUDE.md) revokes trust.
 
 Examples:
   murmur trust ~/repos/site             show the files and ask

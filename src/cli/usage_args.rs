@@ -7,7 +7,7 @@ use jiff::Timestamp;
 /// Show what beats cost
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Each beat counts at the time it ended. Quiet beats are those that ended as ok or skipped.
+Beats are counted when they end. Quiet beats are those that ended as ok or skipped.
 
 Examples:
   murmur usage --since 7d              show what each heartbeat cost in a week

@@ -56,7 +56,7 @@ const WAITING: usize = 256;
 Shows heartbeats, agents, requests, the log and usage limits. Press ? for keys.
 For scripts: murmur status --json, murmur log --follow --json")]
 pub(super) struct Watch {
-    /// Enable the mouse: click to select, turn the wheel to scroll
+    /// Enable the mouse: click to select, use the wheel to scroll
     #[arg(long)]
     mouse: bool,
 }

@@ -160,7 +160,7 @@ fn folders_commands_and_values_are_completed_where_they_belong() {
     let fish = completions("fish", "murmur");
     let shells = "complete -c murmur -n \"__fish_murmur_using_subcommand completions\" -f -a \"bash elvish fish powershell zsh\"\n";
     assert!(fish.contains(shells), "{fish}");
-    assert!(zsh.contains("Session ID, a prefix of it, heartbeat, folder, or last:_murmur_names'"));
+    assert!(zsh.contains("Session ID or ID prefix, heartbeat, folder, or last:_murmur_names'"));
     assert!(fish.contains("using_subcommand beat\" -a \"(__murmur_names)\"\n"));
     assert!(fish.contains("__fish_seen_subcommand_from stop\" -f -a \"(__murmur_names)\"\n"));
     let elvish = completions("elvish", "mm");

@@ -1,4 +1,4 @@
-//! Decides about a request whose time is up while no daemon runs, as the daemon would have done: defers the call if
+//! Decides on a request whose time is up while no daemon runs, as the daemon would have done: defers the call if
 //! that is allowed and a daemon would resume its beat, and otherwise reports that nobody answered.
 
 use super::ask::{AskOutcome, OUTCOME_TIMEOUT, WaitDeadlines};

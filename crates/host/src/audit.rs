@@ -1,7 +1,7 @@
 //! Checks that every call of an agent was decided: compares the calls that ran, according to the agent's events, with
 //! the lines that the hook appends to decisions.jsonl (docs/reference/hook.md, The record).
 //!
-//! Events go in; the first call that ran undecided, or although it was denied, comes out. The hook writes its line
+//! Events go in; the first call that ran undecided or despite a denial comes out. The hook writes its line
 //! before it answers, so the line exists when the call's result arrives. Calls that Claude Code refuses before it
 //! runs any hook (an unknown tool, invalid input) have a result that starts with one of `UNRUN`, as measured on
 //! 2.1.197, 2.1.329 and 2.1.330.

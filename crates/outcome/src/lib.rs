@@ -1,12 +1,12 @@
 //! Decides whether a beat is `ok`, `attention`, `error`, `limited` or `skipped`, from facts that others collect: how
 //! the run ended, what the agent answered, and what gates and verifiers said. Pure.
 //!
-//! [`conclude`] decides on a run. `answer` finds alerts in the agent's text; [`refusals`] and [`servers`] can make an
-//! outcome worse. A call that still waits for an answer makes it [`Outcome::Waiting`], which is shown as `attention`.
-//! [`early_end`] says which runs murmur ended early, and [`retryable`] which are worth a retry. [`gate`] decides on
-//! beats that start no agent, which may be `skipped`, and on those whose success doesn't count. [`notice`] builds the
-//! journal's `attention` lines that belong to no beat. A beat that could not begin is [`not_begun`], and one that did
-//! is [`unknown`] until it has an outcome.
+//! [`conclude`] decides how a run went. `answer` finds alerts in the agent's text; [`refusals`] and [`servers`] can
+//! make an outcome worse. A call that still waits for an answer makes it [`Outcome::Waiting`], which is shown as
+//! `attention`. [`early_end`] says which runs murmur ended early, and [`retryable`] which are worth a retry. [`gate`]
+//! handles beats that start no agent, which may be `skipped`, and those whose success doesn't count. [`notice`] builds
+//! the journal's `attention` lines that belong to no beat. A beat that could not begin is [`not_begun`], and one that
+//! did is [`unknown`] until it has an outcome.
 
 mod answer;
 pub mod breach;

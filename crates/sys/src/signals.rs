@@ -68,7 +68,7 @@ impl Signals {
         Ok(Self { reader: reader.into(), taken, mask, ignored_children })
     }
 
-    /// Unblocks these signals for this thread, even if they were blocked at the start: the command decides about them.
+    /// Unblocks these signals for this thread, even if they were blocked at the start: the command handles them.
     pub fn unblock(&self) {
         set_mask(&self.mask);
         let taken = set_of(&self.taken);

@@ -87,7 +87,7 @@ impl RuleChoice {
             return text;
         }
         let tool = plain_text(&self.tool);
-        let _never = writeln!(text, "add one of these rules, which {action} {tool}, to {file}:");
+        let _never = writeln!(text, "add one of these rules that {action} {tool} to {file}:");
         for (number, rule) in (1..).zip(&self.proposals) {
             let _never = writeln!(text, "  {number}. {}", plain_text(&rule.covers));
             if !rule.patterns.is_empty() {

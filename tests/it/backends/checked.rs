@@ -56,7 +56,7 @@ fn all_keys_that_the_backend_lacks_are_reported_at_once() {
         "permissions": { "deny": ["Edit"] } });
     env.configure(&json!({ "workspaces": [entry] }).to_string());
     let check = stdout(&env, &["config", "check"]);
-    let said = "permissions.deny needs approval requests for every call, mcp needs a choice of MCP servers, and backgroundWait needs \
+    let said = "permissions.deny needs guaranteed approval requests, mcp needs a choice of MCP servers, and backgroundWait needs \
                 background tasks, which acp:gemini doesn't have; remove permissions.deny, mcp, and backgroundWait, or \
                 choose another agent";
     assert!(check.contains(said), "{check}");
@@ -69,7 +69,7 @@ fn what_a_backend_lacks_is_said_where_it_is_chosen() {
     let env = Env::new();
     env.agent("codex");
     let lacks = "note: codex lacks deferred calls, questions to people, a turn limit, cost reporting, background tasks, and a \
-                 choice of MCP servers; calls in a sandbox and to read-only MCP tools run anyway if a hook's shell is killed\n";
+                 choice of MCP servers; sandboxed calls and read-only MCP calls run anyway if a hook's shell is killed\n";
     let stderr = |args: &[&str]| String::from_utf8(env.murmur(args).output().stderr).unwrap();
     let site = env.root().join("site");
     let path = site.to_str().unwrap();
@@ -95,7 +95,7 @@ fn what_a_backend_lacks_is_said_where_it_is_chosen() {
     let help = env.run(["agent", "start", "--help"]);
     let help = help.replace('\n', " ");
     // Help has sentences instead of semicolons.
-    let sentences = lacks.trim().trim_start_matches("note: ").replace("; a call", ". A call");
+    let sentences = lacks.trim().trim_start_matches("note: ").replace("; sandboxed", ". Sandboxed");
     let undecided = undecided.replace("; calls", ". Calls");
     assert!(help.contains(&sentences) && help.contains(&undecided), "{help}");
 }

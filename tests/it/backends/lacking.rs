@@ -25,34 +25,23 @@ fn every_key_that_its_agent_lacks_is_refused_whichever_file_chose_the_agent() {
         (
             "permissions",
             json!({ "deny": ["WebFetch"] }),
-            "permissions.deny needs approval requests for every call",
+            "permissions.deny needs guaranteed approval requests",
         ),
-        (
-            "permissionsChecker",
-            json!("llm"),
-            "permissionsChecker: llm needs approval requests for every call",
-        ),
+        ("permissionsChecker", json!("llm"), "permissionsChecker: llm needs guaranteed approval requests"),
         (
             "permissionsChecker",
             json!("manual"),
-            "permissionsChecker: manual needs approval requests for every call",
+            "permissionsChecker: manual needs guaranteed approval requests",
         ),
-        (
-            "permissionsChecker",
-            json!("deny"),
-            "permissionsChecker: deny needs approval requests for every call",
-        ),
+        ("permissionsChecker", json!("deny"), "permissionsChecker: deny needs guaranteed approval requests"),
     ];
     for (key, value, error) in table {
         for agent in ["codex", "acp:opencode", "acp:gemini"] {
             let has: &[&str] = match agent {
-                "codex" => &[
-                    "usage limits",
-                    "API error codes",
-                    "token reporting",
-                    "approval requests for every call",
-                ],
-                "acp:opencode" => &["budget needs cost reporting", "approval requests for every call"],
+                "codex" => {
+                    &["usage limits", "API error codes", "token reporting", "guaranteed approval requests"]
+                }
+                "acp:opencode" => &["budget needs cost reporting", "guaranteed approval requests"],
                 _ => &["API error codes", "token reporting"],
             };
             if has.iter().any(|nouns| error.ends_with(nouns)) {

@@ -20,7 +20,7 @@ fn the_default_agent_is_that_of_the_settings() {
     env.site(&json!({}));
     let started = env.spawning(ID, &[]).output();
     let lacks = "deferred calls, questions to people, a turn limit, cost reporting, background tasks, and a choice \
-                 of MCP servers; calls in a sandbox and to read-only MCP tools run anyway if a hook's shell is killed";
+                 of MCP servers; sandboxed calls and read-only MCP calls run anyway if a hook's shell is killed";
     let said = String::from_utf8(started.stderr).unwrap();
     assert!(said.contains(&format!("\nnote: codex lacks {lacks}\n")), "{said}");
     // Another one can still be chosen.
@@ -54,12 +54,12 @@ fn an_agent_that_cannot_be_restricted_as_its_workspace_asks_does_not_start() {
         (
             "permissionsChecker",
             json!("manual"),
-            "permissionsChecker: manual needs approval requests for every call",
+            "permissionsChecker: manual needs guaranteed approval requests",
         ),
         (
             "permissions",
             json!({ "deny": ["WebFetch"] }),
-            "permissions.deny needs approval requests for every call",
+            "permissions.deny needs guaranteed approval requests",
         ),
         ("mcp", json!([]), "mcp needs a choice of MCP servers"),
     ];

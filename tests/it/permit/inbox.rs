@@ -90,7 +90,7 @@ fn a_rule_is_shown_and_added_only_after_a_yes() {
     let refused = env.run(["allow", "1", "--always"]);
     let project = refused.split("/projects/").nth(1).unwrap().split('/').next().unwrap().to_owned();
     assert_snapshot!(refused.replace(&project, "[PROJECT]"), @r#"
-    add one of these rules, which allow Bash, to [ENV]/data/projects/[PROJECT]/permissions.toml:
+    add one of these rules that allow Bash to [ENV]/data/projects/[PROJECT]/permissions.toml:
       1. only this call
          pattern = "git push"
       2. git push with any arguments, even --force
@@ -132,7 +132,7 @@ fn tools_that_read_can_be_allowed_always_in_the_workspace_or_everywhere() {
     let refused = env.run(["allow", "last", "--always"]);
     let project = refused.split("/projects/").nth(1).unwrap().split('/').next().unwrap().to_owned();
     assert_snapshot!(refused.replace(&project, "[PROJECT]"), @r#"
-    add one of these rules, which allow Read, to [ENV]/data/projects/[PROJECT]/permissions.toml:
+    add one of these rules that allow Read to [ENV]/data/projects/[PROJECT]/permissions.toml:
       1. only this call
          pattern = "/[ENV]/site/a.rs"
       2. every file in the workspace
@@ -184,7 +184,7 @@ fn searches_can_be_allowed_always_in_a_folder_or_everywhere() {
     let refused = env.run(["allow", "last", "--always"]);
     let project = refused.split("/projects/").nth(1).unwrap().split('/').next().unwrap().to_owned();
     assert_snapshot!(refused.replace(&project, "[PROJECT]"), @r#"
-    add one of these rules, which allow Grep, to [ENV]/data/projects/[PROJECT]/permissions.toml:
+    add one of these rules that allow Grep to [ENV]/data/projects/[PROJECT]/permissions.toml:
       1. every search of src/a
          pattern = "/src/a"
       2. every search of src/a/ or a folder in it

@@ -120,7 +120,7 @@ impl Capability {
     pub fn noun(self) -> &'static str {
         match self {
             Self::Hooks => "hooks",
-            Self::Asks => "approval requests for every call",
+            Self::Asks => "guaranteed approval requests",
             Self::Defer => "deferred calls",
             Self::Questions => "questions to people",
             Self::MaxTurns => "a turn limit",
@@ -222,9 +222,7 @@ impl Backend {
     pub fn lacks(&self) -> String {
         let undecided = match self {
             Self::Claude => return String::new(),
-            Self::Codex => {
-                "calls in a sandbox and to read-only MCP tools run anyway if a hook's shell is killed"
-            }
+            Self::Codex => "sandboxed calls and read-only MCP calls run anyway if a hook's shell is killed",
             Self::Acp(_) => {
                 "calls that it does not ask about run without a decision, and murmur only reports them"
             }

@@ -1,4 +1,4 @@
-//! Builds the deny list that agents of Claude Code get as `--disallowedTools` (spec 0, Permissions). For other
+//! Builds the deny list that Claude Code gets as `--disallowedTools` (spec 0, Permissions). For other
 //! backends, the hook applies it.
 //!
 //! A thin first layer: Claude Code matches it against the spelling of a command, not its meaning.

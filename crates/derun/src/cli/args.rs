@@ -8,7 +8,7 @@ use sys::error::Failure;
 use sys::failure;
 
 const DERUN_RUN: &str = "\
-Exits with the command's exit code or by its signal, with 127 if it is not found, 126 if it cannot be run, and 1 if \
+Ends with the command's exit code or signal, or with 127 if it is not found, 126 if it cannot be run, and 1 if \
 its output cannot be written.
 
 Examples:
@@ -79,7 +79,7 @@ fn state() -> impl TypedValueParser<Value = State> {
 /// Print the output of a captured session
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Prints a command's exact bytes, so a full-screen program is redrawn. Use --plain to get only its text.
+Prints the exact bytes, so full-screen output is redrawn. Use --plain to get only its text.
 
 Examples:
   murmur capture show build-42                    print all output, in color
@@ -102,13 +102,13 @@ pub struct Show {
 /// Run a command and capture its output
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Exits with the command's exit code or by its signal, with 127 if it is not found, 126 if it cannot be run, and 1 if \
+Ends with the command's exit code or signal, or with 127 if it is not found, 126 if it cannot be run, and 1 if \
 its output cannot be written.
 
 Examples:
   murmur capture run -- make test
   murmur capture run --session-id nightly --retention 7d -- ./build.sh
-  murmur capture list            list commands that were run
+  murmur capture list            list captured commands
   murmur capture show nightly    print the output of one")]
 pub struct Run {
     /// Session ID, such as nightly [default: a new ULID]

@@ -165,7 +165,7 @@ mod tests {
         };
         assert_eq!(
             line(&keys[2..]),
-            "/config.json:3:4: permissions.deny needs approval requests for every call, which acp:gemini doesn't have; \
+            "/config.json:3:4: permissions.deny needs guaranteed approval requests, which acp:gemini doesn't have; \
              remove permissions.deny, or choose another agent"
         );
         assert_eq!(
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(
             line(&keys),
             "/a/HEARTBEAT.md: mcp needs a choice of MCP servers, maxTurns needs a turn limit, and permissions.deny \
-             needs approval requests for every call, which acp:gemini doesn't have; remove mcp, maxTurns, and \
+             needs guaranteed approval requests, which acp:gemini doesn't have; remove mcp, maxTurns, and \
              permissions.deny, or choose another agent"
         );
     }

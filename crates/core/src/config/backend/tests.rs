@@ -43,13 +43,13 @@ fn only_claude_has_every_capability() {
     assert_eq!(Backend::Claude.lacks(), "");
     let codex = "deferred calls, questions to people, a turn limit, cost reporting, background tasks, \
                  and a choice of MCP servers; \
-                 calls in a sandbox and to read-only MCP tools run anyway if a hook's shell is killed";
+                 sandboxed calls and read-only MCP calls run anyway if a hook's shell is killed";
     assert_eq!(Backend::Codex.lacks(), codex);
     let opencode = "hooks, deferred calls, questions to people, a turn limit, a cost limit, token reporting, \
                     usage limits, background tasks, API error codes, and a choice of MCP servers; \
                     calls that it does not ask about run without a decision, and murmur only reports them";
     assert_eq!(acp("opencode").lacks(), opencode);
-    let gemini = "hooks, approval requests for every call, deferred calls, questions to people, a turn limit, \
+    let gemini = "hooks, guaranteed approval requests, deferred calls, questions to people, a turn limit, \
                   cost reporting, usage limits, background tasks, and a choice of MCP servers; calls that it does not \
                   ask about run without a decision, and murmur only reports them";
     assert_eq!(acp("gemini").lacks(), gemini);
