@@ -18,8 +18,9 @@ fn build() -> io::Result<PathBuf> {
     let murmur = Path::new(env!("CARGO_BIN_EXE_murmur"));
     let folders: Vec<&Path> = murmur.ancestors().skip(1).take(2).collect();
     let [folder, target] = folders[..] else { return Err(io::Error::other("murmur is in no target folder")) };
-    // Without Cargo, whoever runs the tests has built them.
-    if let Some(cargo) = std::env::var_os("CARGO") {
+    // Without Cargo, whoever runs the tests has built them, like tests/hermetic.sh.
+    let cargo = std::env::var_os("CARGO").filter(|_| std::env::var_os("MURMUR_TEST_BUILT").is_none());
+    if let Some(cargo) = cargo {
         // For fake-claude's own test Cargo builds them from the same dependencies as whatever is tested; `cargo build`
         // would resolve fewer features, and recompile everything.
         let mut build = Command::new(cargo);
