@@ -215,6 +215,16 @@ fn usage_errors_use_murmurs_own_words_and_suggest_the_nearest_match() {
     | hint: did you mean "list"? See: murmur workspaces --help
     [exit 2]
     "#);
+    assert_snapshot!(env.run(["help", "workspaces", "lst"]), @r#"
+    | error: unknown command "lst"
+    | hint: did you mean "list"? See: murmur workspaces --help
+    [exit 2]
+    "#);
+    assert_snapshot!(env.run(["help", "agent", "task", "show"]), @r#"
+    | error: unknown command "show"
+    | hint: see: murmur agent task --help
+    [exit 2]
+    "#);
     assert_snapshot!(env.run(["log", "--outcome", "eror"]), @r#"
     | error: --outcome "eror" is not a known value
     | hint: did you mean "error"? Write ok, attention, error, limited, skipped or stopped; see: murmur log --help

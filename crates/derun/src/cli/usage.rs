@@ -116,11 +116,11 @@ fn nearest_word(typed: &str, arg: &Arg) -> Option<String> {
     words.min_by_key(|word| sys::spelling::distance(typed, word)).map(str::to_owned)
 }
 
-/// The command in `typed`, with its full name: `murmur log`.
+/// The command in `typed`, with its full name: `murmur log`. `murmur help log` is about the same one.
 fn meant(root: &Command, typed: &[OsString]) -> (String, Command) {
     let (mut names, mut command) = (root.get_name().to_owned(), root.clone());
     command.build();
-    let mut words = typed.iter().skip(1);
+    let mut words = typed.iter().skip(1).skip_while(|word| *word == "help");
     while let Some(word) = words.next().map(|word| word.to_string_lossy()) {
         if let Some(option) = word.strip_prefix("--").filter(|option| !option.is_empty()) {
             let takes = |arg: &&Arg| arg.get_long() == Some(option) && arg.get_action().takes_values();
