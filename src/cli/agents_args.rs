@@ -6,10 +6,10 @@ use clap::{Args as ClapArgs, Subcommand};
 /// Show what every agent is doing
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Lists all agents, whoever started them. Those that need you come first.
+Lists agents, whoever started them. Those that need you come first.
 
 Examples:
-  murmur agent list           show every agent
+  murmur agent list           show agents
   murmur agent list --watch   show changes as they happen
   murmur agent list --json | jq '.agents[] | select(.health == \"stuck\")'")]
 pub(crate) struct Agents {
@@ -53,7 +53,7 @@ Hosted agents outlive the daemon. Without a daemon, calls that need your approva
 
 Examples:
   murmur agent start \"Fix the build\" --attach   start one in this folder
-  murmur agent list                             list all agents
+  murmur agent list                             list agents
   murmur agent send last \"And the docs\"         send another message
   murmur agent chat site-1f2e3d4c               chat with it
   murmur agent attach site-1f2e3d4c --from 0    show all its output

@@ -16,7 +16,7 @@ Never overwrites a file.
 Examples:
   murmur init                                set up this folder
   murmur init ~/repos/site --cron '0 9 * * 1-5' --tz Europe/Berlin
-  murmur init --name nightly --interval 1d   add a second heartbeat to it")]
+  murmur init --name nightly --interval 1d   add a second heartbeat here")]
 pub(super) struct Init {
     /// Workspace folder
     #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
@@ -36,8 +36,8 @@ pub(super) struct Init {
     /// Backend: claude, codex or acp:NAME [default: from config.toml, else claude]
     #[arg(long, alias = "backend", value_name = "BACKEND", conflicts_with = "name")]
     pub(super) agent: Option<Backend>,
-    /// Template to start from, or a path to one [default: default]
-    #[arg(long, value_parser = Templates)]
+    /// Template: default, tests, issues, deploy or a path [default: default]
+    #[arg(long, value_parser = Templates, hide_possible_values = true)]
     pub(super) template: Option<String>,
     /// Allow your home folder, a folder above it, or a system folder
     #[arg(long)]
@@ -169,7 +169,7 @@ pub(super) struct Edit {
 /// Run one beat now
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Exits with 1 if the beat ends as error or cannot run.
+Exits with 1 if the beat ends in error or cannot run.
 
 Examples:
   murmur beat                   run HEARTBEAT.md in this folder

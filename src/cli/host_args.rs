@@ -79,7 +79,7 @@ pub(crate) struct HostSpawn {
     /// Session ID of the conversation to resume
     #[arg(long, value_name = "ID")]
     pub(crate) resume: Option<String>,
-    /// Issue to work on, such as #42
+    /// Issue to work on, such as 42
     #[arg(long)]
     pub(crate) issue: Option<String>,
     /// Model to use instead of your default

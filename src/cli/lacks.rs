@@ -13,7 +13,7 @@ pub(super) fn say(backend: &Backend) -> io::Result<()> {
 pub(super) fn help() -> String {
     let (codex, unknown) = (Backend::Codex.lacks(), Backend::Acp("NAME".into()).lacks());
     format!(
-        "codex lacks {}.\nAn acp:NAME that murmur does not know lacks {}.",
+        "codex lacks {}.\nAn acp:NAME unknown to murmur lacks {}.",
         sentences(&codex),
         sentences(&unknown)
     )

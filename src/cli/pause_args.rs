@@ -33,7 +33,7 @@ pub(super) struct Pause {
 #[command(after_help = "\
 A heartbeat that came due while it was paused runs once, unless its catchUp is skip or \
 shorter than the delay. Also restores the \
-schedule of heartbeats that repeated failures slowed down.
+schedule of heartbeats slowed down by repeated failures.
 
 Examples:
   murmur resume              resume the heartbeats of this folder

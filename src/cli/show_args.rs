@@ -27,7 +27,7 @@ pub(super) struct ShowBeat {
     /// Print output as JSON
     #[arg(long, conflicts_with = "follow")]
     pub(super) json: bool,
-    /// Keep printing until the beat or the command ends
+    /// Keep printing new output until it ends
     #[arg(long, short = 'f')]
     pub(super) follow: bool,
     /// With a capture or --raw, print only the last N lines, and new ones with --follow

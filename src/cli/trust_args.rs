@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Agents ignore a repository's Claude files (.claude, .mcp.json and CLAUDE.md) until you trust them. \
-Changing any of them but instructions (such as CLAUDE.md) revokes trust.
+Changing them revokes trust, except for instructions such as CLAUDE.md.
 
 Examples:
   murmur trust ~/repos/site             show the files and ask

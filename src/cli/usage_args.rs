@@ -7,7 +7,7 @@ use jiff::Timestamp;
 /// Show what beats cost
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Beats are counted when they end. Quiet beats are those that ended as ok or skipped.
+Beats are counted when they end. Quiet beats are those with the outcome ok or skipped.
 
 Examples:
   murmur usage --since 7d              show what each heartbeat cost in a week

@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn an_old_version_is_reported_with_what_it_lacks() {
         let found = |reported| assess("/bin/claude", reported).found;
-        let blocks = "a call runs anyway if its hook's shell is killed or the hook exceeds its timeout (before 2.1.295)";
+        let blocks = "a call runs without a decision if its hook's shell is killed or the hook exceeds its timeout (before 2.1.295)";
         let agents = "`toolTimeout` counts subagents' work (before 2.1.250); a long answer may be cut off on a busy \
                       machine (before 2.1.250)";
         let newest = "only murmur prevents calls in plan mode (before 2.1.300); `retry` knows a failure's status \

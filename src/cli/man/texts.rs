@@ -49,8 +49,8 @@ const MURMUR: &[Section] = &[
 ];
 
 const EXIT_STATUS: &[(&str, &str)] = &[
-    ("0", "Success. A beat did not end as error."),
-    ("1", "Failure, explained on stderr. Or a beat ended as error."),
+    ("0", "Success. No beat ended in error."),
+    ("1", "Failure, explained on stderr. Or a beat ended in error."),
     ("2", "Usage error, explained on stderr."),
     (
         "other",

@@ -148,7 +148,7 @@ fn retention(text: &str) -> Result<Duration, Failure> {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
-  claude mcp add derun -- murmur mcp    add the server to Claude Code
+  claude mcp add derun -- murmur mcp    add it to Claude Code as derun
   murmur mcp --print-config             print the entry for other clients")]
 pub struct Mcp {
     /// Print the mcpServers entry for this program and exit
