@@ -32,4 +32,5 @@ if [[ $failed != 0 ]]; then
   exit "$failed"
 fi
 
-just bench-smoke package
+just bench-smoke
+just package
