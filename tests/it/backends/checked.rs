@@ -68,7 +68,7 @@ fn all_keys_that_the_backend_lacks_are_reported_at_once() {
 fn what_a_backend_lacks_is_said_where_it_is_chosen() {
     let env = Env::new();
     env.agent("codex");
-    let lacks = "note: codex lacks deferred calls, questions to people, a turn limit, cost reporting, background tasks, and a \
+    let lacks = "note: codex lacks deferred calls, user questions, a turn limit, cost reporting, background tasks, and a \
                  choice of MCP servers; sandboxed calls and read-only MCP calls run without a decision if a hook's shell is killed\n";
     let stderr = |args: &[&str]| String::from_utf8(env.murmur(args).output().stderr).unwrap();
     let site = env.root().join("site");

@@ -15,7 +15,7 @@ fn every_key_that_its_agent_lacks_is_refused_whichever_file_chose_the_agent() {
         ("mcp", json!([]), "mcp needs a choice of MCP servers"),
         ("requires", json!(["files"]), "requires needs a choice of MCP servers"),
         ("approval", json!("defer"), "approval: defer needs deferred calls"),
-        ("questions", json!("broker"), "questions: broker needs questions to people"),
+        ("questions", json!("broker"), "questions: broker needs user questions"),
         ("reserve", json!("10%"), "reserve needs usage limits"),
         ("onLimit", json!("skip"), "onLimit needs usage limits"),
         ("approvalExpiry", json!("1h"), "approvalExpiry needs deferred calls"),

@@ -31,7 +31,7 @@ fn an_agent_that_is_used_introduces_itself_and_is_ended() {
     let opencode = env.home().join("bin/opencode");
     let expected = format!(
         "acp:opencode: {} is OpenCode 1.18.33, protocol 1; session capabilities: close, fork, list, load, resume; \
-         offered: fs; it lacks hooks, deferred calls, questions to people, a turn limit, a cost limit, token \
+         offered: fs; it lacks hooks, deferred calls, user questions, a turn limit, a cost limit, token \
          reporting, usage limits, background tasks, API error codes, and a choice of MCP servers; \
          calls that it does not ask about run without a decision, and murmur only reports them",
         opencode.display()

@@ -122,7 +122,7 @@ impl Capability {
             Self::Hooks => "hooks",
             Self::Asks => "guaranteed approval requests",
             Self::Defer => "deferred calls",
-            Self::Questions => "questions to people",
+            Self::Questions => "user questions",
             Self::MaxTurns => "a turn limit",
             Self::Budget => "cost reporting",
             Self::Cost => "cost reporting",

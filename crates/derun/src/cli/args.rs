@@ -8,7 +8,7 @@ use sys::error::Failure;
 use sys::failure;
 
 const DERUN_RUN: &str = "\
-Ends with the command's exit code or signal, or with 127 if it is not found, 126 if it cannot be run, and 1 if \
+Ends with the command's exit code or signal, or with 127 if it is not found, 126 if it cannot be run, or 1 if \
 its output cannot be written.
 
 Examples:
@@ -79,7 +79,7 @@ fn state() -> impl TypedValueParser<Value = State> {
 /// Print the output of a captured session
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Prints the exact bytes, so full-screen output is redrawn. Use --plain to get only its text.
+Prints a command's exact bytes, so full-screen output is redrawn. With --plain, prints only text.
 
 Examples:
   murmur capture show build-42                    print all output, in color
@@ -102,7 +102,7 @@ pub struct Show {
 /// Run a command and capture its output
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Ends with the command's exit code or signal, or with 127 if it is not found, 126 if it cannot be run, and 1 if \
+Ends with the command's exit code or signal, or with 127 if it is not found, 126 if it cannot be run, or 1 if \
 its output cannot be written.
 
 Examples:

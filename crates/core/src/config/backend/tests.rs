@@ -41,15 +41,15 @@ fn only_claude_has_every_capability() {
     let errors = errors.map(|name| acp(name).has(Capability::Errors));
     assert_eq!(errors, [false, true, true, true, false, false]);
     assert_eq!(Backend::Claude.lacks(), "");
-    let codex = "deferred calls, questions to people, a turn limit, cost reporting, background tasks, \
+    let codex = "deferred calls, user questions, a turn limit, cost reporting, background tasks, \
                  and a choice of MCP servers; \
                  sandboxed calls and read-only MCP calls run without a decision if a hook's shell is killed";
     assert_eq!(Backend::Codex.lacks(), codex);
-    let opencode = "hooks, deferred calls, questions to people, a turn limit, a cost limit, token reporting, \
+    let opencode = "hooks, deferred calls, user questions, a turn limit, a cost limit, token reporting, \
                     usage limits, background tasks, API error codes, and a choice of MCP servers; \
                     calls that it does not ask about run without a decision, and murmur only reports them";
     assert_eq!(acp("opencode").lacks(), opencode);
-    let gemini = "hooks, guaranteed approval requests, deferred calls, questions to people, a turn limit, \
+    let gemini = "hooks, guaranteed approval requests, deferred calls, user questions, a turn limit, \
                   cost reporting, usage limits, background tasks, and a choice of MCP servers; calls that it does not \
                   ask about run without a decision, and murmur only reports them";
     assert_eq!(acp("gemini").lacks(), gemini);

@@ -169,7 +169,7 @@ fn a_heartbeat_that_asks_for_more_than_its_agent_can_do_is_held() {
     assert_eq!(line("", "requires: [mail]"), front(11, "requires", "a choice of MCP servers"));
     assert_eq!(line(",\n\"mcp\": \"none\"", "name: x"), config(8, "mcp", "a choice of MCP servers"));
     assert_eq!(line("", "approval: defer"), front(11, "approval: defer", "deferred calls"));
-    assert_eq!(line("", "questions: broker"), front(12, "questions: broker", "questions to people"));
+    assert_eq!(line("", "questions: broker"), front(12, "questions: broker", "user questions"));
     assert_eq!(line("", "name: x"), "@/a every 1h");
 }
 
