@@ -162,7 +162,7 @@ pub(crate) struct HostStop {
     /// Kill the agent at once, and its host if the host does not answer
     #[arg(long)]
     pub(crate) force: bool,
-    /// Time the agent has to end before it is killed [default: 5s]
+    /// How long to wait before killing the agent [default: 5s]
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, conflicts_with = "force")]
     pub(crate) grace: Option<Duration>,
     /// Print output as JSON, one object per agent

@@ -49,7 +49,7 @@ pub(crate) struct Allow {
     pub(crate) decision: Decision,
 }
 
-/// Deny a call or a question that is waiting for you
+/// Deny a call or dismiss a question that is waiting for you
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:

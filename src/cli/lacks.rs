@@ -12,11 +12,7 @@ pub(super) fn say(backend: &Backend) -> io::Result<()> {
 /// What all backends lack, for help.
 pub(super) fn help() -> String {
     let (codex, unknown) = (Backend::Codex.lacks(), Backend::Acp("NAME".into()).lacks());
-    format!(
-        "codex lacks {}.\nAn acp:NAME unknown to murmur lacks {}.",
-        sentences(&codex),
-        sentences(&unknown)
-    )
+    format!("codex lacks {}.\nAn unknown acp:NAME backend lacks {}.", sentences(&codex), sentences(&unknown))
 }
 
 /// The clauses of `text`, each as a sentence: help has no semicolons.

@@ -1,9 +1,9 @@
 //! Answers Claude Code's hooks: one event on stdin, one JSON object on stdout, or exit code 2 and a reason on stderr.
 //!
-//! The hook fails closed: it denies every call that it can't read, decide on, ask about or record. Claude Code would
-//! run the call after any other output or exit code (docs/reference/hook.md), so `murmur_agent::settings` also appends
-//! `|| exit 2` to its command, and `murmur_host::audit` ends a run in which a call ran without a decision. The hook
-//! runs for every tool call, so it has no async runtime, no threads and a minimal command line.
+//! The hook fails closed: it denies every call that it can't read, decide on, ask about or record in time. Claude Code
+//! would run the call after any other output or exit code (docs/reference/hook.md), so `murmur_agent::settings` also
+//! appends `|| exit 2` to its command, and `murmur_host::audit` ends a run in which a call ran without a decision. The
+//! hook runs for every tool call, so it has no async runtime, no threads and a minimal command line.
 //!
 //! For events that need no decision, it writes the agent's pulse, prints nothing, and always exits with 0
 //! (crates/store/pulses.md). It denies unknown events, since one may be a misspelled event that decides.

@@ -69,7 +69,7 @@ fn what_a_backend_lacks_is_said_where_it_is_chosen() {
     let env = Env::new();
     env.agent("codex");
     let lacks = "note: codex lacks deferred calls, user questions, a turn limit, cost reporting, background tasks, and a \
-                 choice of MCP servers; sandboxed calls and read-only MCP calls run without a decision if a hook's shell is killed\n";
+                 choice of MCP servers; its sandboxed calls and read-only MCP calls run without a decision if a hook's shell is killed\n";
     let stderr = |args: &[&str]| String::from_utf8(env.murmur(args).output().stderr).unwrap();
     let site = env.root().join("site");
     let path = site.to_str().unwrap();
@@ -95,7 +95,7 @@ fn what_a_backend_lacks_is_said_where_it_is_chosen() {
     let help = env.run(["agent", "start", "--help"]);
     let help = help.replace('\n', " ");
     // Help has sentences instead of semicolons.
-    let sentences = lacks.trim().trim_start_matches("note: ").replace("; sandboxed", ". Sandboxed");
+    let sentences = lacks.trim().trim_start_matches("note: ").replace("; its", ". Its");
     let undecided = undecided.replace("; calls", ". Calls");
     assert!(help.contains(&sentences) && help.contains(&undecided), "{help}");
 }

@@ -16,7 +16,7 @@ fn codex_is_examined_once_a_heartbeat_uses_it() {
     let entry = json!({ "path": site.path(), "interval": "1h", "agent": "codex" });
     env.configure(&json!({ "workspaces": [entry] }).to_string());
     let version = format!("{} is codex-cli 0.169.0", env.home().join("bin/codex").display());
-    let lacks = "it lacks deferred calls, user questions, a turn limit, cost reporting, background tasks, and a choice of MCP servers; sandboxed calls and read-only MCP calls run without a decision if a hook's shell is killed";
+    let lacks = "it lacks deferred calls, user questions, a turn limit, cost reporting, background tasks, and a choice of MCP servers; its sandboxed calls and read-only MCP calls run without a decision if a hook's shell is killed";
     let script = env.root().join("script.json");
     write(&script, "[[]]", 0o600);
     let checked = || {

@@ -20,7 +20,7 @@ fn the_default_agent_is_that_of_the_settings() {
     env.site(&json!({}));
     let started = env.spawning(ID, &[]).output();
     let lacks = "deferred calls, user questions, a turn limit, cost reporting, background tasks, and a choice \
-                 of MCP servers; sandboxed calls and read-only MCP calls run without a decision if a hook's shell is killed";
+                 of MCP servers; its sandboxed calls and read-only MCP calls run without a decision if a hook's shell is killed";
     let said = String::from_utf8(started.stderr).unwrap();
     assert!(said.contains(&format!("\nnote: codex lacks {lacks}\n")), "{said}");
     // Another one can still be chosen.

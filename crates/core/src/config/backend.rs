@@ -223,7 +223,7 @@ impl Backend {
         let undecided = match self {
             Self::Claude => return String::new(),
             Self::Codex => {
-                "sandboxed calls and read-only MCP calls run without a decision if a hook's shell is killed"
+                "its sandboxed calls and read-only MCP calls run without a decision if a hook's shell is killed"
             }
             Self::Acp(_) => {
                 "calls that it does not ask about run without a decision, and murmur only reports them"

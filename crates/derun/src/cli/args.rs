@@ -79,7 +79,7 @@ fn state() -> impl TypedValueParser<Value = State> {
 /// Print the output of a captured session
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Prints a command's exact bytes, so full-screen output is redrawn. With --plain, prints only text.
+Prints a command's output verbatim, so full-screen programs are redrawn. With --plain, prints only text.
 
 Examples:
   murmur capture show build-42                    print all output, in color

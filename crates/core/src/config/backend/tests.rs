@@ -43,7 +43,7 @@ fn only_claude_has_every_capability() {
     assert_eq!(Backend::Claude.lacks(), "");
     let codex = "deferred calls, user questions, a turn limit, cost reporting, background tasks, \
                  and a choice of MCP servers; \
-                 sandboxed calls and read-only MCP calls run without a decision if a hook's shell is killed";
+                 its sandboxed calls and read-only MCP calls run without a decision if a hook's shell is killed";
     assert_eq!(Backend::Codex.lacks(), codex);
     let opencode = "hooks, deferred calls, user questions, a turn limit, a cost limit, token reporting, \
                     usage limits, background tasks, API error codes, and a choice of MCP servers; \
