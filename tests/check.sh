@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Everything that CI checks (`just check`). What compiles without running anything runs beside the tests, which mostly
-# wait: with a lower priority, and its output follows theirs.
+# Everything that CI checks (`just check`). Lints, documentation, dependencies and packages are checked beside the tests,
+# which mostly wait: with a lower priority, and their output follows that of the tests.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -17,7 +17,7 @@ while IFS= read -r line; do
   printf '%s\n' "$line" >&2
   # cargo compiles for one command at a time, so until the tests run, others would only delay them.
   if [[ -z $beside && $line == *" Running "* ]]; then
-    nice just lint docs book deny >"$scratch/beside" 2>&1 &
+    nice just lint docs book deny package >"$scratch/beside" 2>&1 &
     beside=$!
   fi
 done <"$scratch/stderr"
@@ -33,4 +33,3 @@ if [[ $failed != 0 ]]; then
 fi
 
 just bench-smoke
-just package
