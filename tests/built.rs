@@ -18,7 +18,7 @@ fn build() -> io::Result<PathBuf> {
     let murmur = Path::new(env!("CARGO_BIN_EXE_murmur"));
     let folders: Vec<&Path> = murmur.ancestors().skip(1).take(2).collect();
     let [folder, target] = folders[..] else { return Err(io::Error::other("murmur is in no target folder")) };
-    // Without Cargo, whoever runs the tests has built them, like tests/hermetic.sh.
+    // Without Cargo, or in tests/hermetic.sh, they are already built.
     let cargo = std::env::var_os("CARGO").filter(|_| std::env::var_os("MURMUR_TEST_BUILT").is_none());
     if let Some(cargo) = cargo {
         // For fake-claude's own test Cargo builds them from the same dependencies as whatever is tested; `cargo build`

@@ -272,12 +272,8 @@ fn places(sources: &Sources) -> Vec<WatchedFolder> {
         [(Some(sources.dir.pulses()), false), (Some(sources.dir.hosts()), true), (sessions, false)];
     let place = |(folder, writes): (Option<PathBuf>, bool)| {
         let folder = folder?;
-        let place = if folder.is_dir() {
-            WatchedFolder::new(&folder, &[])
-        } else {
-            return WatchedFolder::coming(&folder);
-        };
-        Some(if writes { place.and_writes() } else { place })
+        let place = WatchedFolder::existing_or_coming(&folder, &[]);
+        if writes { place.map(WatchedFolder::and_writes) } else { place }
     };
     folders.into_iter().filter_map(place).collect()
 }

@@ -122,7 +122,7 @@ impl Triggers {
             if let Err(error) = self.try_add(places) {
                 return self.fail(error);
             }
-            // Folders may be created between being looked for and being watched.
+            // A folder may have been created just before its parent was watched.
             if self.watch.as_ref().map_or(0, Watch::folders) == before {
                 return;
             }
@@ -185,12 +185,12 @@ impl Triggers {
             watch.forget(&changes.gone);
         }
         // A missing root may have been created, or one may be missing now.
-        let come = self.triggers.iter().flat_map(Trigger::roots);
-        let come =
-            come.filter(|root| changes.paths.iter().chain(&changes.gone).any(|path| root.starts_with(path)));
+        let is_affected =
+            |root: &PathBuf| changes.paths.iter().chain(&changes.gone).any(|path| root.starts_with(path));
+        let roots = self.triggers.iter().flat_map(Trigger::roots).filter(is_affected);
         let folders: Vec<&PathBuf> = changes.paths.iter().filter(|path| is_folder(path)).collect();
         // Watch before reading, so that no file is missed.
-        self.add(&come.chain(folders.iter().copied().cloned()).collect());
+        self.add(&roots.chain(folders.iter().copied().cloned()).collect());
         // A new folder may have files already.
         let mut paths = changes.paths.clone();
         for place in folders.iter().flat_map(|path| places_of(path, self.most)) {

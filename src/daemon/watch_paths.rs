@@ -17,10 +17,8 @@ pub fn edits<'a>(
     let real = dir.config().canonicalize().ok();
     let folder = real.as_deref().and_then(Path::parent).filter(|folder| *folder != dir.root());
     let target = folder.map(|folder| WatchedFolder::new(folder, &[]));
-    let settings = settings.parent().and_then(|folder| match folder.is_dir() {
-        true => Some(WatchedFolder::new(folder, &["config.toml"])),
-        false => WatchedFolder::coming(folder),
-    });
+    let settings =
+        settings.parent().and_then(|folder| WatchedFolder::existing_or_coming(folder, &["config.toml"]));
     // Heartbeats of one workspace are adjacent.
     let workspaces = heartbeats.chunk_by(|one, next| one.workspace == next.workspace);
     let workspaces = workspaces.filter_map(<[Heartbeat]>::first);

@@ -79,7 +79,7 @@ static PARENT: LazyLock<PathBuf> = LazyLock::new(|| {
     parent.canonicalize().unwrap()
 });
 
-/// What applies to snapshots while an [`Env`] lives. Compiling the filters takes longer than most tests.
+/// The snapshot settings while an [`Env`] lives. Shared, because compiling the filters takes longer than most tests.
 static SETTINGS: LazyLock<Settings> = LazyLock::new(|| {
     let mut settings = Settings::new();
     let environment = format!(r"{}/{PREFIX}\w{{6}}", regex::escape(PARENT.to_str().unwrap()));

@@ -32,7 +32,7 @@ pub struct Reaped {
 /// agent with processes that can't be killed.
 ///
 /// # Errors
-/// If the files of hosts, or what a host no longer could record, are not writable. Then the next call retries.
+/// If the hosts' files, or what a dead host could not record, are not writable. The next call retries.
 pub fn reap_dead(folder: &Path, now: Timestamp) -> io::Result<Reaped> {
     let (mut done, mut failed) = (Reaped::default(), None);
     for found in process_lock::all(folder)?.into_iter().filter(|found| !found.is_held) {

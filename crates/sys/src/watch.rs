@@ -58,6 +58,12 @@ impl WatchedFolder {
         Self { writes: true, ..self }
     }
 
+    /// Watches `names` in `folder`, or else for the creation of the folder.
+    #[must_use]
+    pub fn existing_or_coming(folder: &Path, names: &'static [&'static str]) -> Option<Self> {
+        if folder.is_dir() { Some(Self::new(folder, names)) } else { Self::coming(folder) }
+    }
+
     /// Watches for the creation of `path`, which doesn't exist: for its next missing component in the nearest
     /// existing folder.
     #[must_use]
@@ -320,15 +326,15 @@ mod system {
 pub use system::Watch;
 
 impl Watch {
-    /// Watches the places that `find` returns, and again until none is new: what it looked for may have been created
-    /// before it was watched.
+    /// Watches the places that `find` returns. Calls it again until it returns no new ones, because a folder may be
+    /// created just before its parent is watched.
     pub fn settled<P: IntoIterator<Item: Borrow<WatchedFolder>>>(find: impl Fn() -> P) -> io::Result<Self> {
         let mut watch = Self::new(find())?;
         watch.settle(find)?;
         Ok(watch)
     }
 
-    /// Adds the places that `find` returns, and again until none is new, as [`Self::settled`] does.
+    /// Adds the places that `find` returns, until it returns no new ones.
     pub fn settle<P: IntoIterator<Item: Borrow<WatchedFolder>>>(
         &mut self,
         find: impl Fn() -> P,

@@ -139,11 +139,8 @@ async fn listen(dir: DataDir, to: Sender<Waiting>) {
     loop {
         // Watch before connecting, so that no daemon is missed. A socket may exist before the daemon listens on it;
         // the daemon sets its mode afterward, which is another change.
-        let place = || match dir.root().is_dir() {
-            true => Some(WatchedFolder::new(dir.root(), &["murmur.sock"])),
-            false => WatchedFolder::coming(dir.root()),
-        };
-        let watch = Watch::settled(place);
+        let socket = || WatchedFolder::existing_or_coming(dir.root(), &["murmur.sock"]);
+        let watch = Watch::settled(socket);
         // Either way, the daemon has ended or sent something unreadable.
         let _gone = follow(&dir, &to).await;
         if let Ok(waiting) = Waiting::read(&dir).await {

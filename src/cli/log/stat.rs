@@ -41,7 +41,7 @@ struct Sum {
 }
 
 impl Sum {
-    /// Sorts the durations, and returns their median in milliseconds: of an even number, the mean of the middle two.
+    /// Sorts the durations and returns the median, in milliseconds.
     fn median(&mut self) -> u64 {
         self.durations.sort_unstable();
         let count = self.durations.len();

@@ -177,10 +177,9 @@ impl StatusFiles {
 
     /// The folders, or the parents of missing ones.
     fn places(&self) -> Vec<WatchedFolder> {
-        let place = |folder: &Path, names, has_writes| match folder.is_dir() {
-            true if has_writes => Some(WatchedFolder::new(folder, names).and_writes()),
-            true => Some(WatchedFolder::new(folder, names)),
-            false => WatchedFolder::coming(folder),
+        let place = |folder: &Path, names, has_writes| {
+            let place = WatchedFolder::existing_or_coming(folder, names);
+            if has_writes { place.map(WatchedFolder::and_writes) } else { place }
         };
         // Beats that other processes run begin and end with a file, which is written while they have it open.
         let own = [place(self.dir.root(), &FILES[..], false), place(&self.dir.beats(), &[], true)];
@@ -285,11 +284,8 @@ fn pause(read: Duration) -> Duration {
 async fn daemons(dir: DataDir, to: Sender<Update>, changes: Arc<Changes>) {
     loop {
         // Watch before connecting, so that no daemon is missed.
-        let place = || match dir.root().is_dir() {
-            true => Some(WatchedFolder::new(dir.root(), &["murmur.sock"])),
-            false => WatchedFolder::coming(dir.root()),
-        };
-        let mut watch = Watch::settled(place).ok();
+        let socket = || WatchedFolder::existing_or_coming(dir.root(), &["murmur.sock"]);
+        let mut watch = Watch::settled(socket).ok();
         let _ended = follow(&dir, &to, &changes).await;
         if let Ok(rows) = requests::all(&dir).await
             && to.send(open(&dir, &rows)).await.is_err()

@@ -116,7 +116,7 @@ fn nearest_word(typed: &str, arg: &Arg) -> Option<String> {
     words.min_by_key(|word| sys::spelling::distance(typed, word)).map(str::to_owned)
 }
 
-/// The command in `typed`, with its full name: `murmur log`. `murmur help log` is about the same one.
+/// The command in `typed`, with its full name: `murmur log`, also for `murmur help log`.
 fn meant(root: &Command, typed: &[OsString]) -> (String, Command) {
     let (mut names, mut command) = (root.get_name().to_owned(), root.clone());
     command.build();

@@ -43,10 +43,7 @@ async fn a_folder_created_before_it_was_watched_is_watched() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a/b");
     let find = || {
-        let place = match path.is_dir() {
-            true => Some(WatchedFolder::new(&path, &[])),
-            false => WatchedFolder::coming(&path),
-        };
+        let place = WatchedFolder::existing_or_coming(&path, &[]);
         std::fs::create_dir_all(&path).unwrap();
         place
     };
